@@ -23,6 +23,8 @@ LONGEST = 160
 """Length to which a wrong value is cut in a message."""
 DEEPEST = 64
 """Axes that an array may have in NumPy."""
+Rng = np.random.Generator | np.random.SeedSequence | int | Sequence[int] | None
+"""A generator of random numbers, or the seed of a new one: what `check_rng` takes."""
 ROW_SUM, SINGLE_ROW_SUM = 1e-9, 1e-6
 """Tolerances of the sum of a row of probabilities in float64, and in float32."""
 
@@ -82,6 +84,22 @@ def check_integer(name: str, value: Any, low: int, high: float = LARGEST) -> int
         allowed = f"in [{low}, {high}]" if bounded else f"of at least {low}"
         raise ValueError(f"{name} must be an integer {allowed}, got {shown(value)}")
     return number
+
+
+def check_whole(name: str, value: Any, low: int, high: float = LARGEST) -> int:
+    """Return `value` as an int if it is a whole number in [low, high], also a float, as 2.0 is.
+
+    This is the rule of every budget in numbers of crawls: 2 and 2.0 are the same budget everywhere.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not a whole number or lies outside the range.
+    """
+    whole = _rounded(value)
+    if whole is not None and low <= whole <= high:
+        return whole
+    return check_integer(name, value, low, high)  # which raises, and shows the value as it is
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
@@ -179,6 +197,75 @@ def check_integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
     return np.array(array, dtype=np.int64, order="C")
 
 
+def check_selected(name: str, arms: Any, most: int, size: int) -> NDArray[np.int64]:
+    """Return chosen sources as a new array of int64, in their order, for every loop of epochs.
+
+    Parameters
+    ----------
+    name : str
+        Who chose them, for the message.
+    arms : array_like, shape (K,)
+        Numbers of the sources, which may be floats that are whole. No mask: a mask of truth values
+        would be taken for the sources 0 and 1.
+    most, size : int
+        Largest number of sources, and N.
+
+    Raises
+    ------
+    ValueError
+        Unless they are at most `most` different whole numbers in [0, N).
+    """
+    array = arms if type(arms) is np.ndarray and arms.dtype == np.int64 else _numbers(arms)
+    right = False
+    if array is not None and array.ndim == 1 and array.size <= most:
+        values = array.tolist()
+        if array.dtype.kind in "fO":
+            values = [-1 if (whole := _rounded(value)) is None else whole for value in values]
+        # Lists and sets: few sources are chosen at most epochs, where NumPy's calls take longer.
+        right = len(set(values)) == len(values)
+        right = right and (not values or (min(values) >= 0 and max(values) < size))
+    if not right:
+        mask = np.asarray(arms, dtype=object)
+        hint = mask.size and all(isinstance(value, bool | np.bool_) for value in mask.flat)
+        raise ValueError(
+            f"{name} must be at most {most} different sources, numbers in [0, {size - 1}], "
+            f"got {shown(arms)}" + "; np.flatnonzero gives the numbers of a mask" * bool(hint)
+        )
+    return np.array(values, dtype=np.int64)
+
+
+def check_rng(rng: Rng) -> np.random.Generator:
+    """Return a generator of random numbers, as `numpy.random.default_rng` does.
+
+    A generator is returned as it is; from anything else a new one is made.
+
+    Parameters
+    ----------
+    rng : Generator, SeedSequence, int, sequence of int, or None
+        A generator, or a seed: 3 is ``numpy.random.default_rng(3)``. Integers are not negative;
+        None is another seed at each call.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None or isinstance(rng, np.random.SeedSequence):
+        return np.random.default_rng(rng)
+    several: Any = rng
+    if not (isinstance(rng, list | tuple) or (type(rng) is np.ndarray and rng.ndim == 1)):
+        several = [rng]
+    seeds = [-1 if (seed := _whole(part)) is None else seed for part in several]
+    if not seeds or min(seeds) < 0:
+        raise ValueError(
+            "rng must be a numpy.random.Generator or SeedSequence, an integer of at least 0, or "
+            f"None, got {shown(rng)}"
+        )
+    return np.random.default_rng(seeds if len(seeds) > 1 else seeds[0])
+
+
 def check_truths(name: str, values: ArrayLike) -> NDArray[np.bool_]:
     """Return a copy of `values` as an array of truth values; the numbers 0 and 1 are such.
 
@@ -273,6 +360,14 @@ def _whole(value: Any) -> int | None:
     if isinstance(real, Rational) and real.denominator == 1:
         return int(real.numerator)
     return None
+
+
+def _rounded(value: Any) -> int | None:
+    """Return a value as an int if it is whole, an integer or a float; else None."""
+    real = _real(value)
+    if isinstance(real, float | np.floating) and math.isfinite(real) and real == int(real):
+        return int(real)
+    return _whole(value)
 
 
 def _numbers(values: ArrayLike) -> NDArray[Any] | None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number, check_whole
 from analysis.crawl.feeds.listing import contradict, listing_window, mean_rate, time_to, weight_at
 from analysis.crawl.frontier.state import Outcome
 from analysis.crawl.frontier.turn import TurnPolicy
@@ -75,7 +75,7 @@ class IndexPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the `budget` sources of largest index at their ages."""
-        budget = check_integer("budget", budget, 1, len(self.sources))
+        budget = check_whole("budget", budget, 1, len(self.sources))
         if observation is not self._seen:
             self._seen = observation
             self._order = np.argsort(-self.index(observation.age), kind="stable")

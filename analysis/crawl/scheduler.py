@@ -36,7 +36,7 @@ from scrapy.extensions.spiderstate import SpiderState
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.job import job_dir
 
-from analysis.checks import check_integer
+from analysis.checks import check_whole
 from analysis.crawl.fetching.headers import Memory
 from analysis.crawl.fetching.hosts import (
     host_of,
@@ -136,7 +136,7 @@ class EpochScheduler(BaseScheduler):
         )
         self._version = self._unfinished = file_version(given.sources)
         listed = read_sources(given.sources)
-        check_integer("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
+        check_whole("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
         self.frontier = self._frontier(listed)
         if folder := job_dir(settings):
             self.store = Store(folder)

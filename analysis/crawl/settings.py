@@ -38,7 +38,7 @@ import pandas as pd
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
-from analysis.checks import check_choice, check_integer, check_number
+from analysis.checks import check_choice, check_integer, check_number, check_whole
 from analysis.crawl import policies
 from analysis.crawl.feeds.reader import HALF_LIFE, FeedReader, Reading
 from analysis.crawl.feeds.reply import Reply
@@ -104,7 +104,7 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
     )
     return CrawlSettings(
         sources=get("CRAWL_SOURCES"),
-        budget=whole("CRAWL_BUDGET", low=1),
+        budget=check_whole("CRAWL_BUDGET", get("CRAWL_BUDGET"), 1, NEVER),
         period=above_zero("CRAWL_PERIOD", 3600.0),
         epochs=None if epochs is None else whole("CRAWL_EPOCHS"),
         policy=policy,

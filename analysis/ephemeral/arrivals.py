@@ -34,7 +34,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_choice,
+    check_integer,
+    check_kind,
+    check_number,
+    check_rng,
+)
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 
@@ -166,14 +174,14 @@ class Arrivals:
         second = np.array([law.second_moment for law in self.laws]) * s.mean_utility**2
         return s.arrival_rate * second * -np.expm1(-2 * s.decay) / (2 * s.decay_rate)
 
-    def sample(self, epochs: int, rng: np.random.Generator) -> Floats:
+    def sample(self, epochs: int, rng: Rng) -> Floats:
         """Draw the content U_i that each epoch brings.
 
         Parameters
         ----------
         epochs : int
             Number of epochs, at least 1.
-        rng : numpy.random.Generator
+        rng : numpy.random.Generator or seed
             Source of randomness. Sources of exponential utilities are drawn together, then the
             others one after the other.
 
@@ -186,7 +194,7 @@ class Arrivals:
         ValueError
             If an argument is wrong, or a source has more than 1e8 items an epoch.
         """
-        check_kind("rng", rng, np.random.Generator)
+        rng = check_rng(rng)
         epochs = check_integer("epochs", epochs, 1)
         s = self.sources
         items, content = s.arrival_rate * s.period, np.empty((len(s), epochs))
@@ -201,14 +209,14 @@ class Arrivals:
         content *= s.mean_utility[:, None]
         return content
 
-    def sample_aged(self, epochs: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def sample_aged(self, epochs: int, rng: Rng) -> tuple[Floats, Floats]:
         """Draw the content that each epoch brings, item by item, and that content times its age.
 
         Parameters
         ----------
         epochs : int
             Number of epochs, at least 1.
-        rng : numpy.random.Generator
+        rng : numpy.random.Generator or seed
             Source of randomness.
 
         Returns
@@ -222,7 +230,7 @@ class Arrivals:
         ValueError
             As `sample` does.
         """
-        check_kind("rng", rng, np.random.Generator)
+        rng = check_rng(rng)
         epochs = check_integer("epochs", epochs, 1)
         s = self.sources
         items = s.arrival_rate * s.period

@@ -16,10 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer, check_kind, check_truths, shown
+from analysis.checks import (
+    check_array,
+    check_kind,
+    check_selected,
+    check_truths,
+    check_whole,
+    shown,
+)
 from analysis.display import brief
 from analysis.ephemeral.kernels import advance
-from analysis.ephemeral.policies import Observation, Policy
+from analysis.ephemeral.policies import Observation, Policy, select_arms
 from analysis.ephemeral.simulation import Trajectory, initial_content
 from analysis.ephemeral.sources import Sources
 
@@ -147,16 +154,12 @@ class Environment:
         Raises
         ------
         ValueError
-            If the horizon is over, or a number is no source or comes twice.
+            If the horizon is over, or a number is no source or comes twice; for a mask.
         """
         if self.epoch >= self.horizon:
             raise ValueError(f"arms must be chosen at most {self.horizon} times: no content left")
-        chosen = np.asarray(arms, dtype=np.int64).reshape(-1)
         size = len(self.sources)
-        if chosen.size and (chosen.min() < 0 or chosen.max() >= size):
-            raise ValueError(f"arms must be numbers of sources in [0, {size - 1}], got {arms!r}")
-        if np.unique(chosen).size != chosen.size:
-            raise ValueError(f"arms must name each source at most once, got {arms!r}")
+        chosen = check_selected("arms", arms, size, size)
         rewards = self._state[chosen]
         crawled = np.zeros(size, dtype=bool)
         crawled[chosen] = True
@@ -180,14 +183,14 @@ def random_trajectory(
 
     Other arguments are those of `analysis.ephemeral.simulate_random`.
     """
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     environment = Environment(sources, content, initial_state=initial_state)
     state = np.empty((len(sources), environment.horizon))
     crawled = np.zeros(state.shape, dtype=bool)
     reward = np.empty(environment.horizon)
     while (epoch := environment.epoch) < environment.horizon:
         state[:, epoch] = environment.state
-        arms = policy.select(environment.observation, budget, None)
+        arms = select_arms(policy, environment.observation, budget, None)
         crawled[arms, epoch] = True
         reward[epoch] = environment.step(arms).sum()
     return Trajectory(state, crawled, reward)

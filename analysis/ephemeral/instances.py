@@ -11,18 +11,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import Rng, check_integer, check_number, check_rng
 from analysis.ephemeral.sources import Sources
 
 #: Costs from which `random_sources` draws.
 COSTS = (1.0, 1.5, 2.0, 3.0)
 
 
-def random_sources(size: int, rng: np.random.Generator, *, costs: bool = False) -> Sources:
+def random_sources(size: int, rng: Rng, *, costs: bool = False) -> Sources:
     """Draw sources: rates on (1, 9), utilities on (0.2, 2), decay on (0.2, 1.5).
 
     With `costs` each cost is drawn from `COSTS`, else all are 1.
     """
+    rng = check_rng(rng)
     size = check_integer("size", size, 1)
     return Sources(
         rng.uniform(1, 9, size),
@@ -58,22 +59,24 @@ def wide_set(instance: int, seed: int) -> tuple[Sources, np.random.Generator]:
     return Sources(rate, np.ones(size), np.exp(rng.uniform(np.log(0.05), np.log(2.0), size))), rng
 
 
-def lognormal_sources(size: int, rng: np.random.Generator) -> Sources:
+def lognormal_sources(size: int, rng: Rng) -> Sources:
     """Draw sources that differ from each other by orders of magnitude.
 
     Arrival rates and utilities have median 1, decay rates median exp(-3); all are lognormal with
     unit variance of the logarithm.
     """
+    rng = check_rng(rng)
     size = check_integer("size", size, 1)
     rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 1, size)
     return Sources(rate, utility, rng.lognormal(-3, 1, size))
 
 
-def even_decay_sources(size: int, rng: np.random.Generator) -> Sources:
+def even_decay_sources(size: int, rng: Rng) -> Sources:
     """Draw sources with lognormal rates and utilities, and decay rates uniform on (0.02, 0.5).
 
     Arrival rates and utilities have median 1; the logarithms have variance 1 and 1/4.
     """
+    rng = check_rng(rng)
     size = check_integer("size", size, 1)
     rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 0.5, size)
     return Sources(rate, utility, rng.uniform(0.02, 0.5, size))

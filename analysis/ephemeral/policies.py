@@ -18,7 +18,14 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integer, check_kind, set_fields
+from analysis.checks import (
+    check_choice,
+    check_integer,
+    check_kind,
+    check_selected,
+    check_whole,
+    set_fields,
+)
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.kernels import Rule, next_in_turn, printed_relative_index
@@ -62,12 +69,45 @@ class Policy(Protocol):
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None
     ) -> Arms:
-        """Return the numbers of at most `budget` sources to crawl."""
+        """Return the numbers of at most `budget` different sources to crawl, whole and in [0, N).
+
+        Every loop checks them (`select_arms`). The observation is the policy's own: its arrays are
+        copies.
+        """
+
+
+def select_arms(
+    policy: Policy,
+    observation: Observation,
+    budget: int,
+    rng: np.random.Generator | None,
+    *,
+    most: int | None = None,
+    role: str = "policy",
+) -> Arms:
+    """Return what a policy selects, as a new array, if it keeps the protocol of `Policy`.
+
+    ValueError names the `role` and the class of the policy. `most` is the largest number of
+    sources, by default the budget.
+    """
+    size = observation.age.size
+    arms = policy.select(observation, budget, rng)
+    name = f"arms of {role} {type(policy).__name__}"
+    return check_selected(name, arms, budget if most is None else most, size)
+
+
+def check_ages(observation: Observation, size: int) -> None:
+    """Raise ValueError unless an observation is of N = `size` sources."""
+    if observation.age.shape != (size,):
+        raise ValueError(
+            f"age must have shape ({size},), one entry for each source of the policy, got "
+            f"{observation.age.shape}"
+        )
 
 
 def top(values: NDArray[np.float64], budget: int) -> Arms:
     """Return the positions of the `budget` largest values, ties to the smaller position."""
-    budget = check_integer("budget", budget, 1, values.size)
+    budget = check_whole("budget", budget, 1, values.size)
     return np.sort(np.argsort(-values, kind="stable")[:budget])
 
 
@@ -125,6 +165,7 @@ class MyopicPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the `budget` sources of largest content per cost."""
+        check_ages(observation, len(self.sources))
         seen = np.isfinite(observation.state)
         expected = self.sources.state_at_age(observation.age)
         return top(np.where(seen, observation.state, expected) / self.sources.cost, budget)
@@ -147,6 +188,7 @@ class GreedyPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the `budget` sources of largest expected content."""
+        check_ages(observation, len(self.sources))
         return top(self.sources.state_at_age(observation.age), budget)
 
 
@@ -170,7 +212,7 @@ class RoundRobinPolicy:
     ) -> Arms:
         """Return the `budget` sources whose turn it is."""
         size = observation.age.size
-        budget = check_integer("budget", budget, 1, size)
+        budget = check_whole("budget", budget, 1, size)
         first = next_in_turn(observation.age, observation.epoch * budget)
         return np.sort((first + np.arange(budget)) % size)
 

@@ -15,9 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Ints
-from analysis.checks import check_array, check_choice, check_integer, check_integers, check_kind
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_choice,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_rng,
+    check_whole,
+)
 from analysis.display import brief
-from analysis.ephemeral.policies import Observation, Policy, named_policy
+from analysis.ephemeral.policies import Observation, Policy, named_policy, select_arms
 from analysis.ephemeral.sources import Sources
 from analysis.mdp.cycles import follow_to_cycle
 from analysis.results import NotConverged
@@ -105,7 +114,7 @@ def simulate(
     horizon: int,
     *,
     initial_state: str | ArrayLike = "empty",
-    rng: np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Trajectory:
     """Run a policy on the deterministic model, equations (2) and (3) of the report.
 
@@ -121,7 +130,7 @@ def simulate(
         Number of epochs, at least 1.
     initial_state : {"empty", "fresh", "full"} or array_like, shape (N,)
         Content at epoch 0. The age of a source counts from epoch 0 (from 1 if "fresh").
-    rng : numpy.random.Generator, optional
+    rng : numpy.random.Generator or seed, optional
         Handed to the policy, for policies that draw.
 
     Returns
@@ -141,9 +150,9 @@ def simulate(
     256.98
     """
     check_kind("sources", sources, Sources)
-    check_kind("rng", rng, np.random.Generator, None)
+    rng = None if rng is None else check_rng(rng)
     check_kind("policy", policy, str, Policy)
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     horizon = check_integer("horizon", horizon, 1)
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
     state = initial_content(sources, initial_state)
@@ -152,7 +161,8 @@ def simulate(
     crawled = np.zeros((len(sources), horizon), dtype=bool)
     for epoch in range(horizon):
         states[:, epoch] = state
-        arms = chooser.select(Observation(epoch, age, state), budget, rng)
+        seen = Observation(epoch, age.copy(), state.copy())
+        arms = select_arms(chooser, seen, budget, rng)
         crawled[arms, epoch] = True
         state = sources.alpha * np.where(crawled[:, epoch], 0.0, state) + sources.u
         age = np.where(crawled[:, epoch], 1, age + 1)
@@ -206,7 +216,7 @@ def long_run_cycle(
     """
     check_kind("sources", sources, Sources)
     check_kind("policy", policy, str, Policy)
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     max_epochs = check_integer("max_epochs", max_epochs, 1)
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
     start = _ages(sources, np.zeros(len(sources), int) if initial_age is None else initial_age)
@@ -250,7 +260,8 @@ def play_ages(
     hidden = np.full(len(sources), np.nan)
 
     def step(age: Ints) -> tuple[tuple[Ints, float], Ints]:
-        arms = np.sort(policy.select(Observation(0, age, hidden), budget, None))
+        seen = Observation(0, age.copy(), hidden.copy())
+        arms = np.sort(select_arms(policy, seen, budget, None))
         reward = float(sources.state_at_age(age)[arms].sum())
         age = np.minimum(age + 1, oldest)
         age[arms] = 1

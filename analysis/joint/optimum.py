@@ -38,6 +38,7 @@ from analysis.checks import (
     check_integer,
     check_kind,
     check_number,
+    check_whole,
     set_fields,
 )
 from analysis.ephemeral.index import whittle_index_at_age
@@ -103,7 +104,7 @@ class JointSystem:
             raise ValueError(f"windows must be a list of different lengths, got {windows.tolist()}")
         set_fields(
             self,
-            budget=check_integer("budget", self.budget, 1, len(self.sources)),
+            budget=check_whole("budget", self.budget, 1, len(self.sources)),
             ages=check_integer("ages", self.ages, 1, 1000),
             windows=tuple(windows.tolist()),
             order=check_choice("order", self.order, ORDERS),

@@ -26,7 +26,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_choice,
+    check_integer,
+    check_kind,
+    check_number,
+    check_rng,
+    check_whole,
+)
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
@@ -180,7 +189,7 @@ def simulate_engine(
     preempt: bool = False,
     push_out: bool = False,
     warm_up: int = 0,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> JointRun:
     """Run crawler and engine page by page, from ages of one epoch and an empty queue.
 
@@ -205,7 +214,7 @@ def simulate_engine(
         Whether a full buffer loses the page that the order takes last, or the page that arrives.
     warm_up : int
         Epochs before those that count.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or seed
         Source of the pages and completions; a run from the same state has the same ones.
 
     Returns
@@ -229,11 +238,11 @@ def simulate_engine(
     check_kind("sources", sources, Sources)
     check_kind("engine", engine, Engine)
     check_kind("policy", policy, QueuedIndex)
-    check_kind("rng", rng, np.random.Generator)
+    rng = check_rng(rng)
     check_unit_costs(sources)
     if policy.index.shape[2] != len(sources):
         raise ValueError(f"policy must be of {len(sources)} sources, got {policy.index.shape[2]}")
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     horizon = check_integer("horizon", horizon, 1)
     warm_up = check_integer("warm_up", warm_up, 0)
     order = check_choice("order", order, ORDERS_OF_INDEXING)

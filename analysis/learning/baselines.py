@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer, check_kind, check_number, set_fields
+from analysis.checks import Rng, check_integer, check_kind, check_number, check_whole, set_fields
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
@@ -167,7 +167,7 @@ class JointQ(CompiledLearner, choose=_joint_choose, learn=_joint_learn):
     def __init__(self, arms: int, budget: int, options: JointQOptions | None = None) -> None:
         check_kind("options", options, JointQOptions, None)
         arms = check_integer("arms", arms, 1)
-        budget = check_integer("budget", budget, 1, arms)
+        budget = check_whole("budget", budget, 1, arms)
         self.options = options or JointQOptions()
         sets = np.array(list(combinations(range(arms), budget)), dtype=np.int64)
         entries = self.options.oldest**arms * len(sets)
@@ -181,7 +181,7 @@ class JointQ(CompiledLearner, choose=_joint_choose, learn=_joint_learn):
         state = _JointState(np.zeros(shape), np.zeros(shape, dtype=np.int64), sets, *numbers)
         super().__init__(arms, _JointModel(o.oldest, o.step, o.patience, o.explore), state)
 
-    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+    def select(self, observation: Observation, budget: int, rng: Rng) -> Ints:
         """Return the best set of arms by the table, or a random one; `budget` is that of the table.
 
         Raises
@@ -191,14 +191,12 @@ class JointQ(CompiledLearner, choose=_joint_choose, learn=_joint_learn):
         """
         return super().select(observation, self._check_budget(budget), rng)
 
-    def play(
-        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
-    ) -> Run:
+    def play(self, sources: Sources, content: Floats | ItemSums, budget: int, rng: Rng) -> Run:
         """Run on a stream of arrivals, as `CompiledLearner.play`, with the budget of the table."""
         return super().play(sources, content, self._check_budget(budget), rng)
 
     def _check_budget(self, budget: int) -> int:
-        return check_integer("budget", budget, *(self._state.sets.shape[1],) * 2)
+        return check_whole("budget", budget, *(self._state.sets.shape[1],) * 2)
 
 
 class _UcbState(NamedTuple):

@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number, check_whole
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.simulation import play_ages
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Run, mean_content
+from analysis.learning.environment import Learner, Run, mean_content, play
 from analysis.learning.loop import CompiledLearner
 from analysis.results import Estimate, student_band
 from analysis.sweep import sweep
 
-Factory = Callable[[], CompiledLearner]
+Factory = Callable[[], Learner]
 
 
 @brief
@@ -141,8 +141,8 @@ def compare_learners(
     sources : Sources
         N sources.
     learners : mapping of str to callable
-        Name, and a factory of a fresh learner; importable functions or `functools.partial`, so that
-        they reach other processes.
+        Name, and a factory of a fresh learner, any `Learner`; importable functions or
+        `functools.partial`, so that they reach other processes.
     budget : int
         Arms crawled at each epoch.
     horizon : int
@@ -171,7 +171,7 @@ def compare_learners(
     (2, 100)
     """
     check_kind("learners", learners, Mapping)
-    budget = check_integer("budget", budget, 1)
+    budget = check_whole("budget", budget, 1)
     return compare_at_budgets(
         sources,
         {budget: learners},
@@ -208,7 +208,7 @@ def compare_at_budgets(
     checked = {}
     for budget, made in learners.items():
         check_kind("learners", made, Mapping)
-        checked[check_integer("budget", budget, 1, len(sources))] = dict(made)
+        checked[check_whole("budget", budget, 1, len(sources))] = dict(made)
     point = (sources, checked, horizon, utility)
     played = sweep(
         _replication, [point], seed=seed, replications=replications, jobs=jobs, progress=progress
@@ -229,7 +229,7 @@ def index_rewards(sources: Sources, budget: int, horizon: int) -> Floats:
     source holds u* to machine precision count as one.
     """
     check_kind("sources", sources, Sources)
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     horizon = check_integer("horizon", horizon, 1)
     steps, first = play_ages(
         sources, WhittlePolicy(sources), budget, np.ones(len(sources), int), horizon
@@ -249,11 +249,21 @@ def _replication(point: Any, rng: np.random.Generator) -> dict[int, dict[str, Ru
         content = Arrivals(sources, utility).sample(horizon, arrivals)
     return {
         budget: {
-            name: make().play(sources, content, budget, deepcopy(stream))
+            name: _run(make(), sources, content, budget, deepcopy(stream))
             for (name, make), stream in zip(made.items(), own, strict=False)
         }
         for budget, made in learners.items()
     }
+
+
+def _run(
+    learner: Learner, sources: Sources, content: Floats, budget: int, rng: np.random.Generator
+) -> Run:
+    """Run what a factory made: compiled if it can be, else epoch by epoch."""
+    check_kind("learners", learner, Learner)
+    if isinstance(learner, CompiledLearner):
+        return learner.play(sources, content, budget, rng)
+    return play(sources, learner, content, budget, rng)
 
 
 def _gather(runs: list[Run], reference: Floats) -> LearningCurves:

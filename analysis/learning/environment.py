@@ -21,10 +21,18 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_array, check_choice, check_integer, check_kind
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_choice,
+    check_integer,
+    check_kind,
+    check_rng,
+    check_whole,
+)
 from analysis.display import brief
 from analysis.ephemeral.environment import Environment
-from analysis.ephemeral.policies import Observation, Policy
+from analysis.ephemeral.policies import Observation, Policy, select_arms
 from analysis.ephemeral.sources import Sources
 from analysis.kernel_cache import njit
 from analysis.learning.items import ItemSums, mean_aged
@@ -38,10 +46,13 @@ compiled = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 
 @runtime_checkable
 class Learner(Protocol):
-    """A policy that also learns from what it crawled."""
+    """A policy that also learns from what it crawled.
+
+    A learner with an attribute `keeps_budget` that is false may crawl more arms than the budget.
+    """
 
     def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
-        """Return the numbers of the arms to crawl."""
+        """Return the numbers of at most `budget` different arms to crawl, as a `Policy` does."""
 
     def update(self, arms: Ints, rewards: Any) -> None:
         """Learn from the content found at the arms that were crawled.
@@ -143,7 +154,7 @@ def by_epoch(sources: Sources, content: Floats | ItemSums, budget: int) -> tuple
     Of items, the stream is their worth. Raises ValueError if a content is negative or not finite,
     the shape is not (N, T), or the budget is not in [1, N].
     """
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     worth = content.worth if isinstance(content, ItemSums) else content
     array = check_array("content", worth, 0)
     if array.ndim != 2 or array.shape[0] != len(sources) or array.shape[1] == 0:
@@ -156,7 +167,7 @@ def play(
     learner: Learner,
     content: Floats | ItemSums,
     budget: int,
-    rng: np.random.Generator,
+    rng: Rng,
     *,
     initial_state: str = "fresh",
 ) -> Run:
@@ -173,7 +184,7 @@ def play(
         from `sample_items` or `mean_items`. A learner without `sees_items` gets sums alone.
     budget : int
         Arms that may be crawled at each epoch.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or seed
         For learners that draw.
     initial_state : {"fresh", "empty"}
         Content u_i at age 1, or none at age 0. With "fresh" every first crawl finds
@@ -201,27 +212,35 @@ def play(
     """
     check_kind("sources", sources, Sources)
     check_kind("learner", learner, Learner)
-    check_kind("rng", rng, np.random.Generator)
-    budget = check_integer("budget", budget, 1, len(sources))
+    rng = check_rng(rng)
+    budget = check_whole("budget", budget, 1, len(sources))
     check_choice("initial_state", initial_state, ("fresh", "empty"))
     worth = content.worth if isinstance(content, ItemSums) else content
     environment = Environment(sources, worth, observed=False, initial_state=initial_state)
     items = isinstance(content, ItemSums) and getattr(learner, "sees_items", False)
+    most = budget if getattr(learner, "keeps_budget", True) else len(sources)
     aged = mean_aged(sources) * (initial_state == "fresh")
     reward, expected = np.zeros(environment.horizon), np.zeros(environment.horizon)
     engaged = np.zeros(environment.horizon, dtype=np.int64)
     crawls = np.zeros(len(sources), dtype=np.int64)
     for epoch in range(environment.horizon):
-        seen = environment.observation
-        arms = learner.select(seen, budget, rng)
-        held, older = environment.state, aged[arms]
+        age, held = environment.observation.age, environment.state
+        arms = select_arms(
+            learner,  # type: ignore[arg-type]  # a learner is given a generator, never None
+            environment.observation,
+            budget,
+            rng,
+            most=most,
+            role="learner",
+        )
+        older = aged[arms]
         found = environment.step(arms)
         held[arms], aged[arms] = 0.0, 0.0
         if isinstance(content, ItemSums):
             aged = sources.alpha * (aged + held) + content.aged[:, epoch]
-        learner.update(arms, ItemSums(found, older) if items else found)
         reward[epoch] = found.sum()
-        expected[epoch] = sources.state_at_age(seen.age)[arms].sum()
+        expected[epoch] = sources.state_at_age(age)[arms].sum()
         engaged[epoch] = len(arms)
         crawls[arms] += 1
+        learner.update(arms, ItemSums(found, older) if items else found)  # both are its own now
     return Run(reward, expected, engaged, crawls)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_integer, check_kind, set_fields
+from analysis.checks import Rng, check_array, check_integer, check_kind, check_rng, set_fields
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.kernels import one_minus_short_exp
@@ -100,7 +100,7 @@ class ItemSums:
         return cls(worths, ageds)
 
 
-def sample_items(arrivals: Arrivals, epochs: int, rng: np.random.Generator) -> ItemSums:
+def sample_items(arrivals: Arrivals, epochs: int, rng: Rng) -> ItemSums:
     """Draw what each epoch brings, item by item.
 
     Parameters
@@ -109,7 +109,7 @@ def sample_items(arrivals: Arrivals, epochs: int, rng: np.random.Generator) -> I
         N sources and the laws of their items.
     epochs : int
         Number of epochs T.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or seed
         Source of randomness.
 
     Returns
@@ -124,6 +124,7 @@ def sample_items(arrivals: Arrivals, epochs: int, rng: np.random.Generator) -> I
     >>> sample_items(Arrivals(four_sources()), 3, np.random.default_rng(0)).worth.shape
     (4, 3)
     """
+    rng = check_rng(rng)
     check_kind("arrivals", arrivals, Arrivals)
     return ItemSums(*arrivals.sample_aged(epochs, rng))
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from analysis.checks import check_integer
+from analysis.checks import Rng, check_integer, check_rng
 from analysis.ephemeral.kernels import mark_top, one_minus_short_exp, pass_epoch
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
@@ -55,8 +55,9 @@ class CompiledLearner:
         """Epoch at which the learner's numbers left their range, or None."""
         return None
 
-    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+    def select(self, observation: Observation, budget: int, rng: Rng) -> Ints:
         """Return the arms to crawl, in increasing order."""
+        rng = None if rng is None else check_rng(rng)  # a learner that does not draw needs none
         self._age[:] = observation.age
         arms, values = np.empty(self._age.size, dtype=np.int64), np.empty(self._age.size)
         count = type(self).choose(self._model, self._state, self._age, budget, rng, values, arms)
@@ -73,13 +74,12 @@ class CompiledLearner:
         if self.diverged_at is None:
             type(self).learn(self._model, self._state, arms, self._age, found, aged)
 
-    def play(
-        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
-    ) -> Run:
+    def play(self, sources: Sources, content: Floats | ItemSums, budget: int, rng: Rng) -> Run:
         """Run on a stream of arrivals, as `environment.play` does, in one compiled loop.
 
         `sources` generates the rewards.
         """
+        rng = check_rng(rng)
         stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         grown = np.empty((0, self._age.size))

@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer, check_kind
+from analysis.checks import check_integer, check_kind, check_whole
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm, check_arms, check_discount, check_states
 from analysis.restarts.whittle.index import whittle_index, whittle_indices
@@ -65,7 +65,7 @@ class RestartBandit:
         object.__setattr__(self, "arms", tuple(self.arms))
         if len(self.arms) < 2:
             raise ValueError(f"arms must hold at least 2 arms, got {len(self.arms)}")
-        budget = check_integer("budget", self.budget, 1, len(self.arms) - 1)
+        budget = check_whole("budget", self.budget, 1, len(self.arms) - 1)
         object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "discount", check_discount(self.discount, average=False))
 

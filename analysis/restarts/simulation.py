@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_choice, check_integer, check_kind
+from analysis.checks import Rng, check_choice, check_integer, check_kind, check_rng
 from analysis.display import brief
 from analysis.kernel_cache import njit
 from analysis.restarts.arm import RestartArm
@@ -81,7 +81,7 @@ def simulate(
     *,
     paths: int,
     epochs: int,
-    rng: np.random.Generator,
+    rng: Rng,
     initial_state: Sequence[int] | None = None,
     price: float | None = None,
     threads: int = 1,
@@ -96,7 +96,7 @@ def simulate(
         Scores of each policy; the highest are activated, ties go to the lower arm.
     paths, epochs : int
         Replications (at least 2) and epochs of each (at least 1).
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or seed
         Only seeds the counters, with one draw.
     initial_state : sequence of int, optional
         Initial state of each arm; the first of all if not given.
@@ -131,8 +131,7 @@ def simulate(
     paths = check_integer("paths", paths, 2)
     epochs = check_integer("epochs", epochs, 1)
     threads = check_integer("threads", threads, 1)
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
+    rng = check_rng(rng)
     check_kind("policies", policies, Mapping)
     if not policies:
         raise ValueError("policies must hold at least one policy, got none")

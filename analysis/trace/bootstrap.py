@@ -10,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer
+from analysis.checks import Rng, check_integer, check_rng
 
 
-def block_weights(weeks: int, block: int, draws: int, rng: np.random.Generator) -> Floats:
+def block_weights(weeks: int, block: int, draws: int, rng: Rng) -> Floats:
     """Draw bootstrap samples of blocks of weeks; return how often each week occurs in each.
 
     The result has shape (draws, weeks), and each of its rows sums to `weeks`.
     """
+    rng = check_rng(rng)
     weeks = check_integer("weeks", weeks, 1)
     block = check_integer("block", block, 1, weeks)
     draws = check_integer("draws", draws, 1)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer
+from analysis.checks import check_whole
 from analysis.trace import kernels
 from analysis.trace.replay import Clock
 from analysis.trace.trace import HOUR, Trace
@@ -41,7 +41,7 @@ def clairvoyant_bound(
     published in the warm-up may be found after it; visits in the warm-up do not count against the
     budget.
     """
-    budget = check_integer("budget", budget, 1, len(trace))
+    budget = check_whole("budget", budget, 1, len(trace))
     decay = decay_rate * clock.period / HOUR
     arms = [
         (decay[i], *_arrivals(trace.times_of(i), clock, decay[i], value[i], warm_up))

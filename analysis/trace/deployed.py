@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number, check_whole
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 
@@ -49,7 +49,7 @@ class FeedReader(Protocol):
 
 def longest_overdue(due: Floats, epoch: int, budget: int) -> Arms:
     """Return at most `budget` sources whose due time has come, the longest overdue first."""
-    budget = check_integer("budget", budget, 1, due.size)
+    budget = check_whole("budget", budget, 1, due.size)
     waiting = np.flatnonzero(due <= epoch)
     if waiting.size > budget:
         waiting = waiting[np.argsort(due[waiting], kind="stable")[:budget]]

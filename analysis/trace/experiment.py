@@ -14,7 +14,15 @@ from functools import cached_property
 import numpy as np
 
 from analysis.arrays import Floats
-from analysis.checks import LARGEST, check_array, check_integer, check_kind, set_fields
+from analysis.checks import (
+    LARGEST,
+    Rng,
+    check_array,
+    check_integer,
+    check_kind,
+    check_whole,
+    set_fields,
+)
 from analysis.display import brief
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Policy, named_policy
@@ -124,7 +132,7 @@ class Experiment:
             self,
             half_life=np.broadcast_to(half_life, size),
             value=np.broadcast_to(value, size),
-            budget=check_integer("budget", self.budget, 1, size),
+            budget=check_whole("budget", self.budget, 1, size),
             phases=check_integer("phases", self.phases, 1),
             period=check_integer("period", self.period, 1),
             warm_up=check_integer("warm_up", self.warm_up, 0),
@@ -208,7 +216,7 @@ class Experiment:
         )
         return clock, before
 
-    def visits(self, policy: Policy | str, rng: np.random.Generator | None = None) -> Visits:
+    def visits(self, policy: Policy | str, rng: Rng = None) -> Visits:
         """Return the visits of a policy that depends on ages alone; all sources begin at age 1.
 
         A name is that of a built-in policy, at the trained rates.
@@ -223,12 +231,18 @@ class Experiment:
         """Replay the same visits from every phase."""
         return self.outcome(self.played(visits))
 
-    def by_age(self, policy: Policy | str, rng: np.random.Generator | None = None) -> Outcome:
+    def by_age(self, policy: Policy | str, rng: Rng = None) -> Outcome:
         """Replay a policy that depends on ages alone, given as an object or by its name."""
         return self.replayed(self.visits(policy, rng))
 
-    def at_random(self, policy: RandomPolicy, rng: np.random.Generator) -> Outcome:
+    def at_random(self, policy: RandomPolicy, rng: Rng) -> Outcome:
         """Replay a randomised policy."""
+        check_kind("policy", policy, RandomPolicy)
+        if policy.frequency.size != len(self.trace):
+            size = policy.frequency.size
+            raise ValueError(
+                f"policy must be one for {len(self.trace)} sources, got one for {size}"
+            )
         horizon = self.clock(0)[0].horizon
         return self.replayed(visits_at_random(policy, self.budget, horizon, rng))
 

@@ -23,11 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer, check_kind, check_number, set_fields
+from analysis.checks import check_array, check_kind, check_number, check_whole, set_fields
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.optimum.static import RandomPolicy
-from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.policies import Observation, check_ages
 from analysis.ephemeral.sources import Sources
 
 Arms = NDArray[np.int64]
@@ -64,7 +64,8 @@ class FrequencyPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the sources of largest age times frequency, ties to the smaller number."""
-        budget = check_integer("budget", budget, 1, self.frequency.size)
+        check_ages(observation, self.frequency.size)
+        budget = check_whole("budget", budget, 1, self.frequency.size)
         elapsed = observation.age * self.frequency
         arms = np.argsort(-elapsed, kind="stable")[:budget]
         return np.sort(arms[elapsed[arms] > 0])

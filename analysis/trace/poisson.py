@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer
+from analysis.checks import Rng, check_integer, check_rng
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace
 
 WINDOWS = {"a day": DAY, "a week": WEEK, "four weeks": 4 * WEEK}
@@ -26,16 +26,18 @@ ENOUGH = 20
 """Least number of items of a source for statistics of its own."""
 
 
-def surrogate(trace: Trace, rng: np.random.Generator) -> Trace:
+def surrogate(trace: Trace, rng: Rng) -> Trace:
     """Draw a trace of constant rates with the same number of items of each source."""
+    rng = check_rng(rng)
     return poisson_trace(trace, trace.counts(trace.begin, trace.end), rng)
 
 
-def poisson_trace(trace: Trace, counts: Ints, rng: np.random.Generator) -> Trace:
+def poisson_trace(trace: Trace, counts: Ints, rng: Rng) -> Trace:
     """Draw a trace of given counts at uniform times, with the names and the period of another.
 
     Poisson counts of the sources make a Poisson process.
     """
+    rng = check_rng(rng)
     source = np.repeat(np.arange(len(trace)), counts)
     time = rng.integers(trace.begin, trace.end, source.size)
     order = np.argsort(time, kind="stable")
@@ -90,13 +92,14 @@ def statistics(trace: Trace) -> dict[str, float]:
     return found
 
 
-def against_surrogates(trace: Trace, number: int, rng: np.random.Generator) -> pd.DataFrame:
+def against_surrogates(trace: Trace, number: int, rng: Rng) -> pd.DataFrame:
     """Compare each statistic with its values on at least 19 surrogates.
 
     The rows are statistics; the columns are ``trace``, ``low`` and ``high`` (2.5% and 97.5% of the
     surrogates) and ``p``, the two-sided Monte Carlo p-value, at least 2/(number + 1). ValueError if
     no source has `ENOUGH` items, or `number` is out of range.
     """
+    rng = check_rng(rng)
     number = check_integer("number", number, 19)
     if trace.counts(trace.begin, trace.end).max() < ENOUGH:
         raise ValueError(f"trace must have a source with at least {ENOUGH} items")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer, check_kind, set_fields
+from analysis.checks import Rng, check_integer, check_kind, check_rng, check_whole, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import next_in_turn
@@ -32,8 +32,9 @@ from analysis.ephemeral.policies import (
     Policy,
     RoundRobinPolicy,
     WhittlePolicy,
+    select_arms,
 )
-from analysis.ephemeral.sources import Sources, check_unit_costs
+from analysis.ephemeral.sources import ROUNDING, Sources, check_unit_costs
 from analysis.ephemeral.timetables.table import Timetable
 from analysis.trace import kernels
 from analysis.trace.deployed import WEEK, AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
@@ -42,6 +43,10 @@ from analysis.trace.frequencies import FrequencyPolicy
 from analysis.trace.trace import HOUR, Trace, weighted_counts
 
 _AT_A_TIME = 1000
+COMPILED = (RoundRobinPolicy, Timetable, WhittlePolicy, GreedyPolicy, FrequencyPolicy)
+"""Classes of policies that run compiled where they depend on ages alone."""
+LEARNERS = (ForgettingIndex, NutchAdaptive, StormCrawler, EntryFrequency, AutoTtl)
+"""Classes of policies that learn from their visits in compiled code."""
 
 
 @dataclass(frozen=True)
@@ -121,29 +126,34 @@ def visits_by_age(
     budget: int,
     horizon: int,
     age: Ints,
-    rng: np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Visits:
     """Return the visits of a policy that depends on ages alone, or on the epoch, numbered from 0.
 
-    `WhittlePolicy`, `GreedyPolicy`, `RoundRobinPolicy`, `FrequencyPolicy` and `Timetable` run
-    compiled; of any other, `select` is called at each epoch, with `rng`. `age`, shape (N,), has the
-    epochs since the last visit at the first epoch.
+    Those of `COMPILED` run compiled; of any other, `select` is called at each epoch, with `rng`.
+    `age`, shape (N,), has the epochs since the last visit at the first epoch.
     """
     check_kind("policy", policy, Policy)
-    budget = check_integer("budget", budget, 1, age.size)
+    budget = check_whole("budget", budget, 1, age.size)
+    rng = None if rng is None else check_rng(rng)
+    if type(policy) not in COMPILED:  # not a subclass either: it may select otherwise
+        return _visits_by_select(policy, budget, horizon, age.copy(), rng)
     if isinstance(policy, RoundRobinPolicy):  # one cyclic order
         # Called only once: not worth compiling.
         turn = getattr(next_in_turn, "py_func", next_in_turn)(age, 0) + np.arange(horizon * budget)
         return Visits((turn % age.size).reshape(horizon, budget))
     if isinstance(policy, Timetable):
-        budget = check_integer("budget", budget, policy.budget)
+        budget = check_whole("budget", budget, policy.budget)
+        if len(policy.sources) != age.size:
+            size = len(policy.sources)
+            raise ValueError(f"policy must be one for {age.size} sources, got one for {size}")
         epoch, entry = policy.due(0, horizon)
         visits = np.full((horizon, budget), -1)
         visits[epoch, policy.channel[entry]] = policy.source[entry]
         return Visits(visits)
-    if not isinstance(policy, WhittlePolicy | GreedyPolicy | FrequencyPolicy):
-        return _visits_by_select(policy, budget, horizon, age.copy(), rng)
     weight, row, table = priorities(policy, int(age.max()) + horizon + 1, age.size)
+    if weight.size != age.size:
+        raise ValueError(f"policy must be one for {age.size} sources, got one for {weight.size}")
     visits = np.full((horizon, budget), -1)
     least = 0.0 if isinstance(policy, FrequencyPolicy) else -np.inf
     kernels.follow_priorities(weight, row, table, least, budget, visits, age.copy())
@@ -157,9 +167,8 @@ def _visits_by_select(
     visits = np.full((horizon, budget), -1)
     hidden = np.full(age.size, np.nan)
     for epoch in range(horizon):
-        arms = policy.select(Observation(epoch, age.copy(), hidden), budget, rng)
-        if len(arms) > budget or len(set(np.asarray(arms).tolist())) < len(arms):
-            raise ValueError(f"policy must select at most {budget} different sources, got {arms}")
+        seen = Observation(epoch, age.copy(), hidden.copy())
+        arms = select_arms(policy, seen, budget, rng)
         visits[epoch, : len(arms)] = arms
         age += 1
         age[arms] = 1
@@ -189,11 +198,13 @@ def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floa
     return weight, row.astype(np.int64), np.ascontiguousarray(table.T)
 
 
-def visits_at_random(
-    policy: RandomPolicy, budget: int, horizon: int, rng: np.random.Generator
-) -> Visits:
+def visits_at_random(policy: RandomPolicy, budget: int, horizon: int, rng: Rng) -> Visits:
     """Return the visits of a randomised policy; arguments as of `visits_by_age`."""
-    budget = check_integer("budget", budget, 1, policy.frequency.size)
+    check_kind("policy", policy, RandomPolicy)
+    budget, rng = check_whole("budget", budget, 1, policy.frequency.size), check_rng(rng)
+    if policy.frequency.sum() > budget + ROUNDING * budget:
+        total = policy.frequency.sum()
+        raise ValueError(f"policy must draw at most {budget} sources an epoch, got {total:g}")
     # As `RandomPolicy.select` does for one epoch, here for many epochs at a time.
     bounds = np.cumsum(policy.frequency) + 1e-12
     visits = np.full((horizon, budget), -1)
@@ -211,7 +222,7 @@ def visits_with_content(trace: Trace, sources: Sources, budget: int, clock: Cloc
 
     The rates of the sources are positive and their costs 1.
     """
-    budget = check_integer("budget", budget, 1, len(trace))
+    budget = check_whole("budget", budget, 1, len(trace))
     visits = np.full((clock.horizon, budget), -1)
     kernels.follow_contents(
         sources.u_star, sources.decay, sources.mean_utility, budget,
@@ -227,9 +238,15 @@ def visits_of_learner(
     clock: Clock,
 ) -> Visits:
     """Return the visits of a policy that learns from them; the policy object is not changed."""
-    budget = check_integer("budget", budget, 1, len(trace))
+    budget = check_whole("budget", budget, 1, len(trace))
     visits = np.full((clock.horizon, budget), -1)
     items = (*trace.by_source, clock.begin, clock.period, visits)
+    if type(policy) not in LEARNERS:  # not a subclass either: it may select otherwise
+        names = ", ".join(kind.__name__ for kind in LEARNERS)
+        raise ValueError(f"policy must be one of {names}, got {type(policy).__name__}")
+    size = policy.known.age.size if isinstance(policy, ForgettingIndex) else policy.due.size
+    if size != len(trace):
+        raise ValueError(f"policy must be one for {len(trace)} sources, got one for {size}")
     if isinstance(policy, ForgettingIndex):
         sources, known = policy.sources, policy.known
         check_unit_costs(sources)

@@ -60,17 +60,6 @@ def test_a_name_is_the_policy_that_it_names_on_a_trace(name):
     assert one.epoch.tolist() == other.epoch.tolist()
 
 
-@pytest.mark.parametrize("chosen", [[0, 0], [0, 1, 2]])
-def test_what_no_policy_may_choose_is_refused_on_a_trace(chosen):
-    class Wrong:
-        def select(self, observation, budget, rng=None):
-            return chosen
-
-    trial = Experiment(publications("upload"), 0, 8 * WEEK, 9 * WEEK, half_life=24.0, budget=2)
-    with pytest.raises(ValueError, match="policy must select at most 2 different sources"):
-        trial.visits(Wrong())
-
-
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_name_is_a_policy_of_a_crawl(name):
     site = some_site(epochs=8)

@@ -165,10 +165,10 @@ def test_wrong_environment_is_named(arguments, message):
 
 def test_wrong_steps_are_named():
     environment = Environment(four_sources(), np.ones((4, 1)))
-    with pytest.raises(ValueError, match=r"arms must be numbers of sources in \[0, 3\]"):
-        environment.step([4])
-    with pytest.raises(ValueError, match="at most once"):
-        environment.step([1, 1])
+    for arms in ([4], [-1], [1, 1], [True, False, False, False], [[1]], [0.5], None):
+        with pytest.raises(ValueError, match="arms"):
+            environment.step(arms)
+    assert environment.epoch == 0
     environment.step([1])
     with pytest.raises(ValueError, match="at most 1 times"):
         environment.step([1])

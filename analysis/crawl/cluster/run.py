@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import pandas as pd
 from scrapy.settings import Settings
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_number, check_whole
 from analysis.crawl.cluster.part import FetchingPart
 from analysis.crawl.cluster.shares import Hosts, share
 from analysis.crawl.fetching.hosts import host_of, plain_address
@@ -81,7 +81,7 @@ class CrawlCluster:
         self._take_list()
         if not all(self._count):
             raise ValueError(f"parts must be at most the number of hosts, got {parts}")
-        self._budget = check_integer("CRAWL_BUDGET", self.given.budget, 1, sum(self._count))
+        self._budget = check_whole("CRAWL_BUDGET", self.given.budget, 1, sum(self._count))
 
     @property
     def done(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.checks import check_integer
+from analysis.checks import check_integer, check_whole
 
 
 def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
@@ -37,7 +37,7 @@ def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
     >>> share([[5.0, 1.0], [4.0, 3.0, 2.0]], 3)
     [1, 2]
     """
-    budget = check_integer("budget", budget, 0)
+    budget = check_whole("budget", budget, 0)
     arrays = [np.asarray(offer, dtype=float) for offer in offers]
     sizes = [array.size for array in arrays]
     part = np.repeat(np.arange(len(arrays)), sizes)

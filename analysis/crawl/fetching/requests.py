@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from analysis.checks import check_kind
 from analysis.crawl.feeds.parsing import Unreadable
 from analysis.crawl.feeds.reader import Reading
 from analysis.crawl.feeds.reply import Reply
@@ -301,6 +302,11 @@ class Requests:
         memory = Memory.read(self._crawl.frontier.memory[self._crawl.frontier.number[job.source]])
         try:
             reading = self._reader(reply, memory.reader)
+            check_kind("reading", reading, Reading)
+            check_kind("memory", reading.memory, str)
+            items = tuple(reading.items)
+            for item in items:
+                check_kind("items", item, Mapping)
             kept = replace(memory, reader=reading.memory, moved=job.moved)
             if reply.status != 304:
                 tag, modified = (reply.headers.get(h, "") for h in ("etag", "last-modified"))
@@ -308,21 +314,22 @@ class Requests:
             found: dict[str, Any] = {
                 "kind": FOUND,
                 "status": reply.status,
-                "reward": float(reading.reward),
-                "items": len(reading.items),
+                "reward": reading.reward,
+                "items": len(items),
                 "known": reading.known,
                 "ages": reading.ages,
                 "aged": reading.aged,
                 "memory": kept.text(),
                 "rest": max(fresh_for(reply.headers, self._crawl.now()), reading.rest),
             }
-            Outcome(0, **found)  # raises if the reader's numbers are invalid
+            outcome = Outcome(0, **found)  # raises if the reader's numbers are invalid
+            found |= {name: getattr(outcome, name) for name in found}
         except Unreadable as error:
             logger.info("%s: %s", job.url, error)
         except Exception:
             logger.exception("%s: the reader failed", job.url)
         else:
-            return found, reading.items
+            return found, items
         return failed, ()
 
     def _follow(self, job: Job, response: Response) -> None:

@@ -34,11 +34,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
 from analysis.checks import (
+    Rng,
+    check_array,
     check_choice,
     check_integer,
     check_integers,
     check_kind,
     check_number,
+    check_rng,
+    check_whole,
     shown,
 )
 from analysis.crawl.frontier.hosts import Hosts
@@ -60,6 +64,7 @@ from analysis.crawl.frontier.state import (
 from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
+from analysis.ephemeral.sources import read_only
 
 Arms = NDArray[np.int64]
 
@@ -79,7 +84,7 @@ class Frontier:
         Host of each of the N sources, by any name.
     budget : int
         Fetches in an epoch, from 1 to N.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or seed
         For randomised policies.
     ages : int or array_like of int, shape (N,)
         Epochs since the last fetch of each source, 1 at the epoch that follows it.
@@ -118,7 +123,7 @@ class Frontier:
         hosts: Sequence[Hashable],
         budget: int,
         *,
-        rng: np.random.Generator,
+        rng: Rng,
         ages: int | ArrayLike = 1,
         seconds: float = 1.0,
         patience: int = 64,
@@ -129,16 +134,16 @@ class Frontier:
     ) -> None:
         check_kind("policy", policy, Policy)
         check_kind("hosts", hosts, Sequence)
-        check_kind("rng", rng, np.random.Generator)
+        rng = check_rng(rng)
         check_kind("names", names, Sequence, None)
         for name in names or ():
             check_kind("names", name, str)
         size = len(hosts)
         if size == 0 or isinstance(hosts, str | bytes):
             raise ValueError(f"hosts must have an entry for each source, got {shown(hosts)}")
-        self.policy = TurnPolicy(size) if isinstance(policy, RoundRobinPolicy) else policy
+        self.policy = TurnPolicy(size) if type(policy) is RoundRobinPolicy else policy
         self.rng = rng
-        self.budget = check_integer("budget", budget, 1, size)
+        self.budget = check_whole("budget", budget, 1, size)
         self.seconds = check_number("seconds", seconds, 0, low_open=True, high_open=True)
         self.patience = check_integer("patience", patience, 1)
         self.longest = check_number("longest", longest, 0, high_open=True)
@@ -195,7 +200,7 @@ class Frontier:
             raise RuntimeError(f"epoch {self.epoch} is not over: {len(self._waiting)} fetches left")
         arms = self._selected(self.budget)
         if hasattr(self.policy, "record_choice"):
-            self.policy.record_choice(arms)
+            self.policy.record_choice(arms.copy())
         self._waiting = set(arms.tolist())
         self._outcomes = []
         if not self._waiting:
@@ -228,7 +233,11 @@ class Frontier:
         arms = self._selected(min(check_integer("most", most, 0), self.age.size))
         self.rng.bit_generator.state = draws
         overdue = self.age[arms] >= self._most[arms]
-        return np.sort(np.where(overdue, np.inf, index(self.age)[arms]))[::-1]
+        name = f"index of policy {type(self.policy).__name__}"
+        by_age = check_array(name, index(self.age.copy()), finite=False)
+        if by_age.shape != self.age.shape:
+            raise ValueError(f"{name} must have shape {self.age.shape}, got {by_age.shape}")
+        return np.sort(np.where(overdue, np.inf, by_age[arms]))[::-1]
 
     def import_state(
         self,
@@ -363,11 +372,13 @@ class Frontier:
 
     def _selected(self, budget: int) -> Arms:
         """Choose sources in the policy's order of preference until the budget is spent."""
-        seen = Observation(self.epoch, self.age.copy(), np.full(self.age.size, np.nan))
+        # Read-only: the policy gets the same observation for each budget that it is asked for.
+        age, state = read_only(self.age.copy()), read_only(np.full(self.age.size, np.nan))
+        seen = Observation(self.epoch, age, state)
         places = Places(budget, self._host, self._hosts.room(self._host), self.available, self.age)
         overdue = np.flatnonzero(self.age >= self._most)
         places.take(overdue[np.argsort((self._most - self.age)[overdue], kind="stable")])
-        take_by_preference(places, self.policy, seen, self.rng)
+        take_by_preference(places, self.policy, seen, self.rng, budget)
         return np.sort(np.array(places.taken, dtype=np.int64))
 
     def _end(self, outcomes: list[Outcome]) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral.policies import Observation, Policy
+from analysis.ephemeral.policies import Observation, Policy, select_arms
+from analysis.ephemeral.timetables.table import Timetable
 
 Arms = NDArray[np.int64]
 
@@ -47,11 +48,12 @@ class Places:
 
 
 def take_by_preference(
-    places: Places, policy: Policy, seen: Observation, rng: np.random.Generator
+    places: Places, policy: Policy, seen: Observation, rng: np.random.Generator, budget: int
 ) -> None:
-    """Choose sources in a policy's order of preference until the budget is spent.
+    """Choose sources in a policy's order of preference until the places are taken.
 
-    The order is that of its choices for budgets of 1, 2, 3, ..., each with the same draws.
+    The order is that of its choices for budgets of 1, 2, 3, ..., each with the same draws. A policy
+    that has no order, such as a timetable, may return the choice for the epoch's `budget` instead.
     """
     size, draws = places.age.size, rng.bit_generator.state
     choices: dict[int, Arms] = {0: np.empty(0, dtype=np.int64)}
@@ -59,7 +61,8 @@ def take_by_preference(
     def first(count: int) -> Arms:
         if count not in choices:
             rng.bit_generator.state = draws
-            choices[count] = np.asarray(policy.select(seen, count, rng), np.int64)
+            asked = max(count, policy.budget) if isinstance(policy, Timetable) else count
+            choices[count] = select_arms(policy, seen, asked, rng, most=max(count, budget))
         return choices[count]
 
     few, many = 0, places.left

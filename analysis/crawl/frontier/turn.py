@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer
+from analysis.checks import check_integer, check_whole
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 
@@ -49,7 +49,7 @@ class TurnPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the `budget` sources whose turn it is, by number."""
-        budget = check_integer("budget", budget, 1, self._chosen.size)
+        budget = check_whole("budget", budget, 1, self._chosen.size)
         return np.sort(np.argsort(self._chosen, kind="stable")[:budget])
 
     def record_choice(self, arms: Arms) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_number, set_fields
+from analysis.checks import check_integer, check_number, check_whole, set_fields
 from analysis.crawl.fetching.virtual_time import START
 from analysis.crawl.local.server import ADDRESS, FeedServer
 from analysis.crawl.local.site import random_site
@@ -86,7 +86,7 @@ class Demonstration:
         set_fields(
             self,
             sources=sources,
-            budget=check_integer("budget", self.budget, 1, sources - 1),
+            budget=check_whole("budget", self.budget, 1, sources - 1),
             epoch=epoch,
             seconds=check_number("seconds", self.seconds, max(2.0, 4 * epoch), 600),
             port=check_integer("port", self.port, 0, 65535),

@@ -24,11 +24,13 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, Ints
 from analysis.checks import (
+    Rng,
     check_array,
     check_integer,
     check_integers,
     check_kind,
     check_number,
+    check_rng,
     shown,
 )
 from analysis.crawl.feeds.reply import SPACE, Reply
@@ -204,7 +206,7 @@ class Site:
 
 
 def random_site(
-    sources: Sources, epochs: int, rng: np.random.Generator, *, before: int = 1, **options: object
+    sources: Sources, epochs: int, rng: Rng, *, before: int = 1, **options: object
 ) -> Site:
     """Draw a site with the model's Poisson arrivals and exponential utilities.
 
@@ -214,7 +216,7 @@ def random_site(
         N sources.
     epochs : int
         Epochs in which items appear.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or seed
         Source of randomness.
     before : int
         Epochs before the first one in which items appear too.
@@ -234,7 +236,7 @@ def random_site(
     4
     """
     check_kind("sources", sources, Sources)
-    check_kind("rng", rng, np.random.Generator)
+    rng = check_rng(rng)
     epochs = check_integer("epochs", epochs, 1)
     before = check_integer("before", before, 0)
     seconds = check_integer("seconds", options.get("seconds", 3600), 1)
@@ -247,9 +249,7 @@ def random_site(
     return Site(sources, published, utility, **options)  # type: ignore[arg-type]
 
 
-def random_faults(
-    sources: int, epochs: int, share: float, rng: np.random.Generator, *, last: int = 1
-) -> Ints:
+def random_faults(sources: int, epochs: int, share: float, rng: Rng, *, last: int = 1) -> Ints:
     """Draw faults in spells of a fixed length, all kinds with equal probability.
 
     Parameters
@@ -258,7 +258,7 @@ def random_faults(
         Shape of the result.
     share : float
         Expected share of epochs with a fault, in [0, 1).
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or seed
         Source of randomness.
     last : int
         Length of a spell in epochs.
@@ -273,7 +273,7 @@ def random_faults(
     >>> random_faults(3, 50, 0.2, np.random.default_rng(0)).shape
     (3, 50)
     """
-    check_kind("rng", rng, np.random.Generator)
+    rng = check_rng(rng)
     sources = check_integer("sources", sources, 1)
     epochs = check_integer("epochs", epochs, 1)
     share = check_number("share", share, 0, 1, high_open=True)

@@ -34,7 +34,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from analysis.arrays import Bools, Floats, Ints
-from analysis.checks import check_integer, check_kind, set_fields
+from analysis.checks import check_integer, check_kind, check_rng, check_whole, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
@@ -258,7 +258,7 @@ class LPUpdatePolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the `budget` sources that the program most probably crawls now, by ages alone."""
-        budget = check_integer("budget", budget, 1, len(self.sources))
+        budget = check_whole("budget", budget, 1, len(self.sources))
         name = (budget, np.asarray(observation.age).tobytes())
         if name not in self.known:
             self.known[name] = self.plan(observation.age, budget)[0]
@@ -317,15 +317,15 @@ def _patterns(epochs: int) -> Floats:
 
 def _generator(given: int, own: int, rng: np.random.Generator | None) -> np.random.Generator:
     """Return `rng`; raise naming `rng` if there is none, `budget` if it is not the policy's own."""
-    check_integer("budget", given, own, own)
+    check_whole("budget", given, own, own)
     if rng is None:
         raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
-    return rng
+    return check_rng(rng)
 
 
 def _single(sources: Sources, budget: int) -> tuple[int, SingleSourcePolicies]:
     """Return the budget as an integer, and the relaxed problem's policies; refuse unequal costs."""
     check_kind("sources", sources, Sources)
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     check_unit_costs(sources)
     return budget, SingleSourcePolicies.of(sources, budget)

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats
-from analysis.checks import check_array, check_integer, check_truths, shown
+from analysis.checks import check_array, check_integer, check_truths, check_whole, shown
 from analysis.display import brief
-from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.policies import Arms, Observation, check_ages
 from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.sources import Sources, read_only
 from analysis.kernel_cache import njit
@@ -59,6 +59,7 @@ class SchedulePolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the sources listed for this epoch."""
+        check_ages(observation, self.schedule.shape[0])
         return np.flatnonzero(self.schedule[:, observation.epoch % self.schedule.shape[1]])
 
 
@@ -69,7 +70,7 @@ def spread_schedule(frequency: ArrayLike, budget: int, epochs: int) -> Bools:
     before n / f; `budget` sources are crawled at each epoch. Shape (N, epochs).
     """
     f = check_array("frequency", frequency, 0, 1)
-    budget = check_integer("budget", budget, 1, f.size)
+    budget = check_whole("budget", budget, 1, f.size)
     epochs = check_integer("epochs", epochs, 1)
     schedule = np.zeros((f.size, epochs), dtype=bool)
     _earliest_due(f, budget, schedule)
@@ -114,7 +115,7 @@ def best_periods(sources: Sources, budget: int, longest: int = 12) -> tuple[tupl
     """
     if len(sources) > 5:
         raise ValueError(f"sources must be at most 5, got {len(sources)}")
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     longest = check_integer("longest", longest, 1)
     choices = np.arange(longest + 1)
     rate = np.zeros((len(sources), longest + 1))

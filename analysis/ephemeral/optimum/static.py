@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from analysis.arrays import Floats
-from analysis.checks import check_array
+from analysis.checks import check_array, check_rng
 from analysis.display import brief
 from analysis.ephemeral.kernels import one_minus_short_exp
-from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.policies import Arms, Observation, check_ages
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
 
 EPSILON = float(np.finfo(float).eps)
@@ -116,7 +116,8 @@ class RandomPolicy:
         """Return a random set of sources; each is in it with its probability."""
         if rng is None:
             raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
-        whole = np.floor(np.cumsum(self.frequency) + rng.random() + 1e-12)
+        check_ages(observation, self.frequency.size)
+        whole = np.floor(np.cumsum(self.frequency) + check_rng(rng).random() + 1e-12)
         return np.flatnonzero(np.diff(whole, prepend=0.0) > 0)
 
 

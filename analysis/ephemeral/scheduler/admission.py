@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array
+from analysis.checks import Rng, check_array, check_rng
 from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
 from analysis.ephemeral.scheduler.calendar.buckets import NEVER, Floats, Ints, Limits
 from analysis.ephemeral.sources import Sources
@@ -14,11 +14,12 @@ CHUNK = 2**16
 """Sources that are added, or read, at a time."""
 
 
-def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> NDArray[np.int64]:
+def spread_ages(sources: Sources, budget: float, rng: Rng) -> NDArray[np.int64]:
     """Draw ages from an approximation of their long-run law, to avoid a transient at the start.
 
     They are uniform between 1 and the age at which the relaxed problem crawls the source, (N,).
     """
+    rng = check_rng(rng)
     some = sources
     if len(sources) > CHUNK:
         part = np.sort(rng.choice(len(sources), CHUNK, replace=False))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
-from analysis.checks import check_choice, check_integer, check_kind
+from analysis.checks import Rng, check_choice, check_integer, check_kind, check_rng
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.policies import POLICIES
 from analysis.ephemeral.sources import Sources
@@ -64,7 +64,7 @@ def compare(
     budget: int,
     horizon: int,
     replications: int,
-    rng: np.random.Generator,
+    rng: Rng,
     *,
     observed: ArrayLike = True,
     lifetime: ArrayLike = np.inf,
@@ -83,7 +83,7 @@ def compare(
         Sources crawled at each epoch, and the number of epochs of each replication.
     replications : int
         Independent repetitions, at least 2.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or seed
         Each replication draws from its own generator, spawned from this one.
     observed, lifetime, initial_state, warm_up
         As in `simulate_random`.
@@ -103,7 +103,7 @@ def compare(
     ['greedy', 'whittle']
     """
     check_kind("arrivals", arrivals, Arrivals)
-    check_kind("rng", rng, np.random.Generator)
+    rng = check_rng(rng)
     replications = check_integer("replications", replications, 2)
     horizon = check_integer("horizon", horizon, 1)
     named = _by_label(policies)
@@ -112,15 +112,13 @@ def compare(
     return _compare(arrivals.sources, named, budget, draws, warm_up=warm_up, **options)
 
 
-def draw_contents(
-    arrivals: Arrivals, horizon: int, replications: int, rng: np.random.Generator
-) -> list[Floats]:
+def draw_contents(arrivals: Arrivals, horizon: int, replications: int, rng: Rng) -> list[Floats]:
     """Draw the content of each replication, shape (N, horizon), as `compare` does.
 
     Each replication draws from its own generator, spawned from `rng`.
     """
     check_kind("arrivals", arrivals, Arrivals)
-    check_kind("rng", rng, np.random.Generator)
+    rng = check_rng(rng)
     replications = check_integer("replications", replications, 2)
     return [arrivals.sample(horizon, stream) for stream in rng.spawn(replications)]
 

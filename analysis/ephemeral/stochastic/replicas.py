@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_choice, check_integer, check_number
+from analysis.checks import Rng, check_choice, check_integer, check_number, check_rng
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import mark_top, receive, tabulated_index
@@ -59,7 +59,7 @@ def simulate_replicas(
     start: str = "together",
     oldest_start: int = 20,
     horizon: int = 4000,
-    rng: np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> ReplicaRun:
     """Run the index policy on copies of each of N types of source, with expected contents.
 
@@ -83,6 +83,7 @@ def simulate_replicas(
         if rng is None:
             raise ValueError("rng must be a numpy.random.Generator for a random start")
         shares = np.full(oldest_start, 1 / oldest_start)
+        rng = check_rng(rng)
         counts[:, :oldest_start] = rng.multinomial(copies, shares, size=len(sources))
 
     def step(counts: Ints) -> tuple[float, Ints]:
@@ -100,7 +101,7 @@ def simulate_random_replicas(
     budget: float,
     copies: int,
     horizon: int,
-    rng: np.random.Generator,
+    rng: Rng,
     *,
     start: str = "together",
     warm_up: int = 50,
@@ -115,6 +116,7 @@ def simulate_random_replicas(
     policy, which crawls every copy of a larger index, is played on the same content. ValueError
     names the argument, its value and the allowed range.
     """
+    rng = check_rng(rng)
     sources = arrivals.sources
     crawls = _whole_budget(sources, budget, copies)
     check_choice("start", start, STARTS)

@@ -11,11 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_choice, check_integer, check_kind
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_choice,
+    check_integer,
+    check_kind,
+    check_rng,
+    check_whole,
+)
 from analysis.display import brief
 from analysis.ephemeral.environment import Environment, check_lifetime, check_observed
 from analysis.ephemeral.kernels import Rule, play
-from analysis.ephemeral.policies import POLICIES, Policy, named_policy
+from analysis.ephemeral.policies import POLICIES, Policy, named_policy, select_arms
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources, read_only
 
@@ -80,7 +88,7 @@ def simulate_random(
     lifetime: ArrayLike = np.inf,
     initial_state: str | ArrayLike = "empty",
     warm_up: int = 0,
-    rng: np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> RandomRun:
     """Run a policy against given random content, equation (19) of the report.
 
@@ -102,7 +110,7 @@ def simulate_random(
         Content at epoch 0.
     warm_up : int
         Epochs left out of the averages, less than the horizon.
-    rng : numpy.random.Generator, optional
+    rng : numpy.random.Generator or seed, optional
         Handed to a policy object that draws.
 
     Returns
@@ -124,9 +132,9 @@ def simulate_random(
     243.34
     """
     check_kind("sources", sources, Sources)
-    check_kind("rng", rng, np.random.Generator, None)
+    rng = None if rng is None else check_rng(rng)
     check_kind("policy", policy, str, IndexTable, Policy)
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     environment = Environment(
         sources, content, observed=observed, lifetime=lifetime, initial_state=initial_state
     )
@@ -138,7 +146,7 @@ def simulate_random(
         assert not isinstance(policy, IndexTable)
         chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
         while (epoch := environment.epoch) < environment.horizon:
-            arms = chooser.select(environment.observation, budget, rng)
+            arms = select_arms(chooser, environment.observation, budget, rng)
             reward[epoch] = environment.step(arms).sum()
             crawls[arms] += epoch >= warm_up
     else:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.checks import check_array, check_choice, check_integer, check_number, check_whole
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory.structure import waits
@@ -124,7 +124,7 @@ def run_from_above(
     u* on is x/C for "definition" as `above`, and 0, by the log^+ of Theorem 1, for "printed".
     ValueError names the argument, its value and the allowed range.
     """
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     epochs = check_integer("epochs", epochs, 1)
     check_choice("above", above, ("definition", "printed"))
     distance = check_array("excess", excess).copy()

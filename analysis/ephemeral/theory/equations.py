@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer
+from analysis.checks import Rng, check_array, check_integer, check_rng
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory.derivation import (
@@ -188,11 +188,12 @@ def count_passages(sources: Sources, state: ArrayLike, *, fresh: bool) -> NDArra
     return waits
 
 
-def tie_residuals(decays: Sequence[float], cases: int, rng: np.random.Generator) -> tuple:
+def tie_residuals(decays: Sequence[float], cases: int, rng: Rng) -> tuple:
     """Return the largest differences of (17) and (18) from the gain at random ties, in units of u*.
 
     The gain is that of the dynamic program; `decays` are mu T to choose from.
     """
+    rng = check_rng(rng)
     cases = check_integer("cases", cases, 1)
     gains, ties = [], []
     for x in rng.uniform(0.02, 0.98, cases):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer
+from analysis.checks import Rng, check_integer, check_rng
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory.definition import index_by_definition
@@ -50,14 +50,13 @@ class IndexChecks:
     rise: float  # least increase of the index of the first source between neighbouring contents
 
 
-def index_checks(
-    sources: Sources, decays: Sequence[float], cases: int, rng: np.random.Generator
-) -> IndexChecks:
+def index_checks(sources: Sources, decays: Sequence[float], cases: int, rng: Rng) -> IndexChecks:
     """Compare the formulas of section 6 with counts, recursions and the dynamic program.
 
     The sources have costs of one and `cases` random contents each; `decays` are mu T of random
     ties.
     """
+    rng = check_rng(rng)
     cases = check_integer("cases", cases, 1)
     contents = rng.uniform(0.001, 0.999, (cases, 1)) * sources.u_star
     eta = printed_eta(sources, contents)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad, solve_ivp
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer
+from analysis.checks import Rng, check_integer, check_rng
 from analysis.ephemeral.sources import Sources
 
 BoolLike = NDArray[np.bool_] | bool
@@ -118,11 +118,12 @@ def step(content: Floats, crawl: BoolLike) -> Floats:
     return np.asarray(np.where(crawl, 0.0, 0.7 * content) + 0.3)
 
 
-def transient_checks(runs: int, epochs: int, rng: np.random.Generator) -> TransientChecks:
+def transient_checks(runs: int, epochs: int, rng: Rng) -> TransientChecks:
     """Follow contents under random controls, from starts below and above u*, with alpha = 0.7.
 
     There are at least 2 runs; every other one starts below u*.
     """
+    rng = check_rng(rng)
     runs = check_integer("runs", runs, 2)
     epochs = check_integer("epochs", epochs, 1)
     control = rng.random((runs, epochs)) < rng.uniform(0, 1, (runs, 1))

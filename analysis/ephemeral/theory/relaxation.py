@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer
+from analysis.checks import Rng, check_integer, check_rng
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.optimum.costs import exact_sets
@@ -77,11 +77,12 @@ def occupation_optimum(sources: Sources, budget: float, ages: int = 150) -> floa
     return float(-found.fun)
 
 
-def worst_duality_gap(sets: int, rng: np.random.Generator) -> float:
+def worst_duality_gap(sets: int, rng: Rng) -> float:
     """Return the largest relative difference of dual bound and linear programme on random sets.
 
     The sets have two to five sources with costs.
     """
+    rng = check_rng(rng)
     gaps = []
     for number in range(check_integer("sets", sets, 1)):
         sources = random_sources(2 + number % 4, rng, costs=True)
@@ -119,7 +120,7 @@ class RelaxationChecks:
 
 
 def relaxation_checks(
-    sources: Sources, policy: Policy | str, sets: int, rng: np.random.Generator
+    sources: Sources, policy: Policy | str, sets: int, rng: Rng
 ) -> RelaxationChecks:
     """Compute the checks for the index policy and the relaxed problem on at least four sources.
 

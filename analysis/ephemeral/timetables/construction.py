@@ -15,7 +15,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.checks import check_integer, check_kind
+from analysis.checks import check_integer, check_kind, check_whole
 from analysis.ephemeral.optimum.relaxed import age_limits, relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.choice import check_odd_parts, choose, grids
@@ -79,7 +79,7 @@ def timetable(
     'no policy earns more than 0.15% above it'
     """
     check_kind("sources", sources, Sources)
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     if (sources.cost != 1.0).any():
         raise ValueError("sources must have costs of 1 for a timetable: with other costs whether "
                          "phases exist is an NP-hard question")  # fmt: skip

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer, check_kind, shown
+from analysis.checks import check_integer, check_kind, check_whole, shown
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
@@ -90,7 +90,7 @@ class TwoLevelPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the copies of this epoch."""
-        budget = check_integer("budget", budget, self.budget * self.copies)
+        budget = check_whole("budget", budget, self.budget * self.copies)
         ages = observation.age.reshape(len(self.sources), self.copies)
         counts = self.counts[:, observation.epoch % self.counts.shape[1]]
         chosen = [
@@ -107,7 +107,7 @@ def two_level(sources: Sources, budget: int, copies: int) -> TwoLevelPolicy:
     copy, and the due ages of the types have a common multiple up to `LONGEST_PERIOD`.
     """
     check_kind("sources", sources, Sources)
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     copies = check_integer("copies", copies, 1)
     check_unit_costs(sources)
     frequency = frequencies(sources, budget)

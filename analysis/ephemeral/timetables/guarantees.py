@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, minimize_scalar
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_number, check_whole
 from analysis.ephemeral.timetables.grid import least_prime
 
 
@@ -83,7 +83,7 @@ def guaranteed_loss(budget: int, odd_parts: Sequence[int] | None = None) -> floa
     >>> round(guaranteed_loss(10**6), 6)
     5.1e-05
     """
-    budget = check_integer("budget", budget, 1)
+    budget = check_whole("budget", budget, 1)
     if odd_parts is None:
         return min(guaranteed_loss(budget, odd_below(a)) for a in range(1, 13))
     if len(odd_parts) == 1:

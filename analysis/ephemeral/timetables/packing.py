@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Ints
-from analysis.checks import check_array, check_integer, check_integers
+from analysis.checks import check_array, check_integer, check_integers, check_whole
 from analysis.ephemeral.timetables.grid import Families, load
 
 
@@ -63,7 +63,7 @@ def pack(gaps: ArrayLike, budget: int) -> tuple[Ints, Ints]:
     gap = check_integers("gaps", gaps)
     if gap.ndim != 1 or (gap.size and not 1 <= gap.min() <= gap.max() <= 2**40):
         raise ValueError(f"gaps must be one-dimensional, from 1 to 2^40, got {gaps!r:.200}")
-    budget = check_integer("budget", budget, 1, 2**20)
+    budget = check_whole("budget", budget, 1, 2**20)
     odd = gap // (gap & -gap)
     families = Families.of(odd)
     family = np.searchsorted(families.odd, odd)

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer, check_kind
+from analysis.checks import check_integer, check_kind, check_whole
 from analysis.display import brief
-from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.policies import Arms, Observation, check_ages
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.bound import bound_at_price
 from analysis.ephemeral.timetables.choice import best_power_of_two
@@ -149,7 +149,8 @@ class Timetable:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the sources of this epoch, as a policy for `simulate` and its like."""
-        budget = check_integer("budget", budget, self.budget)
+        check_ages(observation, len(self.sources))
+        budget = check_whole("budget", budget, self.budget)
         return self.crawls(observation.epoch)
 
     def verify(self) -> bool:

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.checks import check_choice, check_integer
+from analysis.checks import Rng, check_choice, check_integer, check_rng, check_whole
 from analysis.ephemeral.kernels import h, pass_epoch, receive, relative_index_at_age
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
@@ -83,8 +83,9 @@ class HardCase:
         per_item = self.mean_utility * -np.expm1(-self.decay) / self.decay
         return self.arrival_rate * per_item[:, None]
 
-    def sample(self, rng: np.random.Generator) -> ItemSums:
+    def sample(self, rng: Rng) -> ItemSums:
         """Draw what each epoch brings, shape (N, T)."""
+        rng = check_rng(rng)
         items = rng.poisson(self.arrival_rate)
         worth, aged = np.zeros(items.shape), np.zeros(items.shape)
         for i, row in enumerate(items):
@@ -97,7 +98,7 @@ class HardCase:
         return ItemSums(worth, aged)
 
 
-def hard_case(case: str, size: int, horizon: int, rng: np.random.Generator) -> HardCase:
+def hard_case(case: str, size: int, horizon: int, rng: Rng) -> HardCase:
     """Draw the N sources of a case over T epochs, both at least 2.
 
     "empty start" has arrival rates on (1, 9), utilities on (0.2, 2) and decay on (0.2, 1.5), as
@@ -106,6 +107,7 @@ def hard_case(case: str, size: int, horizon: int, rng: np.random.Generator) -> H
     source publishes and is silent in turns, for exponential times of mean T/4, at a new rate each
     time. "drifting": log Lambda is a random walk, with deviation 1 over T/4 epochs.
     """
+    rng = check_rng(rng)
     check_choice("case", case, CASES)
     size = check_integer("size", size, 2)
     horizon = check_integer("horizon", horizon, 2)
@@ -133,7 +135,7 @@ def hard_case(case: str, size: int, horizon: int, rng: np.random.Generator) -> H
 def horizon_bound(case: HardCase, budget: int) -> float:
     """Relaxed bound on the expected reward of all epochs together, for a budget in [1, N]."""
     size, horizon = case.arrival_rate.shape
-    budget = check_integer("budget", budget, 1, size)
+    budget = check_whole("budget", budget, 1, size)
     subsidy = np.empty(horizon)
     known: dict[bytes, float] = {}  # rates seldom change in most cases
     for first in range(0, horizon, BLOCK):

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom, poisson
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.checks import Rng, check_array, check_choice, check_integer, check_number, check_rng
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions, model
@@ -32,11 +32,12 @@ from analysis.learning.scheme.thresholds import whittle_threshold
 ROUNDINGS = ("exceeding", "ceil")
 
 
-def shot_noise(rate: float, decay: float, horizon: int, rng: np.random.Generator) -> Floats:
+def shot_noise(rate: float, decay: float, horizon: int, rng: Rng) -> Floats:
     """Draw Z, shape (T,): items of one epoch, each worth 1 at first, as they are at its end.
 
     `rate` is in items an epoch, `decay` is c per epoch; both are positive.
     """
+    rng = check_rng(rng)
     rate = check_number("rate", rate, 0, low_open=True, high_open=True)
     decay = check_number("decay", decay, 0, low_open=True)
     count = rng.poisson(rate, check_integer("horizon", horizon, 1))

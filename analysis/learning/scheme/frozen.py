@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import splu
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_array, check_integer, check_kind
+from analysis.checks import check_array, check_integer, check_kind, check_whole
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme.gradient import check_solution
@@ -75,7 +75,7 @@ class FrozenPolicy:
         check_kind("sources", sources, Sources)
         check_kind("options", options, LspeOptions)
         size = len(sources)
-        budget = check_integer("budget", budget, 1, size)
+        budget = check_whole("budget", budget, 1, size)
         cap = check_integer("cap", cap, 2)
         if options.selection != "one-of-n":
             raise ValueError(

@@ -40,9 +40,9 @@ from analysis.arrays import Floats, Ints
 from analysis.checks import (
     check_array,
     check_choice,
-    check_integer,
     check_kind,
     check_number,
+    check_whole,
     set_fields,
 )
 from analysis.display import brief
@@ -221,6 +221,11 @@ class Lspe(CompiledLearner, choose=kernel.choose, learn=kernel.learn):
         super().__init__(len(sources), constants, state)
 
     @property
+    def keeps_budget(self) -> bool:
+        """Whether the number of arms is the budget; as printed, no budget bounds it."""
+        return self.options.selection != "independent"
+
+    @property
     def q(self) -> Floats:
         """Threshold coefficients, shape (N, 3)."""
         return self._state.q.copy()
@@ -294,7 +299,7 @@ class GreedyThresholdPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Ints:
         """Return the `budget` arms of largest x_i - T_i(x_{-i}), by their ages."""
-        budget = check_integer("budget", budget, 1, len(self.sources))
+        budget = check_whole("budget", budget, 1, len(self.sources))
         x = self.sources.state_at_age(observation.age) / self._model.scale
         level = np.empty(x.size)
         kernel.thresholds(self._model, self.q, x, level)

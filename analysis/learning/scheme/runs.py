@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer, check_kind
+from analysis.checks import check_array, check_integer, check_kind, check_whole
 from analysis.display import brief
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
@@ -100,7 +100,7 @@ def learned(
     horizon = check_integer("horizon", horizon, 5)
     replications = check_integer("replications", replications, 2)
     seed = check_integer("seed", seed, 0, math.inf)
-    budget = check_integer("budget", budget, 1, len(sources))
+    budget = check_whole("budget", budget, 1, len(sources))
     unit = sources.u_star.max() if options.scale is None else options.scale
     first = initial_thresholds
     if first is not None:

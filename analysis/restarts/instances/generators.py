@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from analysis.arrays import Floats
-from analysis.checks import check_choice, check_integer, check_number
+from analysis.checks import Rng, check_choice, check_integer, check_number, check_rng
 from analysis.restarts.arm import RestartArm, probability_rows
 
 Kernel = Floats
@@ -38,23 +38,27 @@ def _sort_distributions(kernel: Kernel) -> Kernel:
     return np.diff(distribution, axis=1, prepend=0.0)
 
 
-def sorted_simplex(states: int, rng: np.random.Generator) -> Kernel:
+def sorted_simplex(states: int, rng: Rng) -> Kernel:
     """Rows uniform on the simplex, columns of the distribution function sorted."""
+    rng = check_rng(rng)
     return _sort_distributions(_simplex_rows(check_integer("states", states, 2), rng))
 
 
-def sorted_wearing(states: int, rng: np.random.Generator) -> Kernel:
+def sorted_wearing(states: int, rng: Rng) -> Kernel:
     """As `sorted_simplex`, but row x puts no mass below x: the arm only wears."""
+    rng = check_rng(rng)
     return _sort_distributions(_simplex_rows(check_integer("states", states, 2), rng, wears=True))
 
 
-def lazy_simplex(states: int, rng: np.random.Generator) -> Kernel:
+def lazy_simplex(states: int, rng: Rng) -> Kernel:
     """P I + (1 - p) times a `sorted_simplex` kernel, p uniform on (0, 1)."""
+    rng = check_rng(rng)
     return _lazy(sorted_simplex(states, rng), rng)
 
 
-def lazy_wearing(states: int, rng: np.random.Generator) -> Kernel:
+def lazy_wearing(states: int, rng: Rng) -> Kernel:
     """P I + (1 - p) times a `sorted_wearing` kernel, p uniform on (0, 1)."""
+    rng = check_rng(rng)
     return _lazy(sorted_wearing(states, rng), rng)
 
 
@@ -63,12 +67,13 @@ def _lazy(kernel: Kernel, rng: np.random.Generator) -> Kernel:
     return stay * np.eye(len(kernel)) + (1 - stay) * kernel
 
 
-def raised_tails(states: int, rng: np.random.Generator) -> Kernel:
+def raised_tails(states: int, rng: Rng) -> Kernel:
     """Tail sums raised row by row, each towards a uniform point between the last row's and 1.
 
     Row x + 1 has tails T' = T + (1 - T) V with V the tails of a random distribution scaled by a
     uniform number over the states left, so that the last rows do not all collapse on the worst.
     """
+    rng = check_rng(rng)
     states = check_integer("states", states, 2)
     rows = _simplex_rows(states, rng)
     distribution = np.empty((states, states))
@@ -80,8 +85,9 @@ def raised_tails(states: int, rng: np.random.Generator) -> Kernel:
     return np.diff(distribution, axis=1, prepend=0.0)
 
 
-def sorted_quantiles(states: int, rng: np.random.Generator) -> Kernel:
+def sorted_quantiles(states: int, rng: Rng) -> Kernel:
     """Rows are the empirical laws of sorted uniform draws: integer-valued, often sparse."""
+    rng = check_rng(rng)
     states = check_integer("states", states, 2)
     draws = np.sort(rng.integers(states, size=(states, states)), axis=0)
     kernel = np.zeros((states, states))
@@ -169,8 +175,9 @@ def kernel_names() -> tuple[str, ...]:
     return (*RANDOM_KERNELS, *STRUCTURED_KERNELS)
 
 
-def random_kernel(name: str, states: int, rng: np.random.Generator) -> Kernel:
+def random_kernel(name: str, states: int, rng: Rng) -> Kernel:
     """Draw a kernel by its name; `stay` of structured ones is uniform on (0.05, 0.95)."""
+    rng = check_rng(rng)
     check_choice("kernel", name, kernel_names())
     if name in RANDOM_KERNELS:
         return RANDOM_KERNELS[name](states, rng)
@@ -187,20 +194,22 @@ def slide_arm(passive: Kernel) -> RestartArm:
 
 
 def slide_arms(
-    name: str, count: int, states: int, rng: np.random.Generator, *, identical: bool = False
+    name: str, count: int, states: int, rng: Rng, *, identical: bool = False
 ) -> list[RestartArm]:
     """Draw one instance of the slides' experiments: `count` arms with kernels of one generator.
 
     `name` is one of `kernel_names`; `identical` arms share one kernel, which the slides leave open.
     """
+    rng = check_rng(rng)
     count = check_integer("count", count, 1)
     if identical:
         return [slide_arm(random_kernel(name, states, rng))] * count
     return [slide_arm(random_kernel(name, states, rng)) for _ in range(count)]
 
 
-def unstructured_arm(states: int, rng: np.random.Generator) -> RestartArm:
+def unstructured_arm(states: int, rng: Rng) -> RestartArm:
     """Draw an arm of Dirichlet laws and normal costs: thresholds are hardly ever optimal."""
+    rng = check_rng(rng)
     flat = np.ones(check_integer("states", states, 2))
     passive, reset = rng.dirichlet(flat, states), rng.dirichlet(flat)
     return RestartArm(passive, reset, *rng.normal(size=(2, states)))

@@ -19,7 +19,7 @@ import numpy as np
 from ciw.arrival_node import ArrivalNode  # type: ignore[import-untyped]
 
 from analysis.arrays import Bools, Floats
-from analysis.checks import check_integer, check_number
+from analysis.checks import Rng, check_array, check_integer, check_number, check_rng, check_truths
 from analysis.robots.checks import positive
 
 Sampler = Callable[[np.random.Generator, int], Floats]
@@ -113,6 +113,14 @@ def _nodes(crawl: _Crawl, rng: np.random.Generator) -> tuple[type, type]:
     return Robots, Index
 
 
+def _times(drawn: Floats, size: int) -> Floats:
+    """Return indexing times that the caller's law drew, if they are times and as many as asked."""
+    times = check_array("times of service", drawn, 0)
+    if times.shape != (size,):
+        raise ValueError(f"times of service must have shape ({size},), got {times.shape}")
+    return times
+
+
 def simulate_queue(
     robots: int,
     arrival_rate: float,
@@ -122,7 +130,7 @@ def simulate_queue(
     horizon: float,
     warmup: float = 0.0,
     policy: Bools | None = None,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> SimulatedQueue:
     """Simulate the queue of pages in Ciw over a horizon, all robots active at first.
 
@@ -130,18 +138,19 @@ def simulate_queue(
     end of the warm-up is not counted. `policy`, shape (capacity + 1, robots + 1), says whether a
     robot is started when q pages are left and r are active; by default always.
     """
+    rng = check_rng(rng)
     robots, capacity = check_integer("robots", robots, 1), check_integer("capacity", capacity, 2)
     arrival_rate, horizon = positive("arrival_rate", arrival_rate), positive("horizon", horizon)
     warmup = check_number("warmup", warmup, 0.0, horizon, high_open=True)
     shape = (capacity + 1, robots + 1)
-    table = np.ones(shape, dtype=np.bool_) if policy is None else np.asarray(policy)
+    table = np.ones(shape, dtype=np.bool_) if policy is None else check_truths("policy", policy)
     if table.shape != shape:
         raise ValueError(f"policy must have shape {shape}, got {table.shape}")
     crawl = _Crawl(robots, capacity, table, warmup)
     mean_gap = 1.0 / (robots * arrival_rate)
     network = ciw.create_network(
         arrival_distributions=[_Draws(lambda size: rng.exponential(mean_gap, size))],
-        service_distributions=[_Draws(lambda size: service(rng, size))],
+        service_distributions=[_Draws(lambda size: _times(service(rng, size), size))],
         number_of_servers=[1],
         queue_capacities=[capacity - 1],
     )

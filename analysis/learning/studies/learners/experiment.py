@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_kind
+from analysis.checks import check_kind, check_whole
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.sources import Sources
 from analysis.learning.baselines import LARGEST_TABLE, AgeBlindUcb, JointQ, JointQOptions
@@ -66,7 +66,7 @@ def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], Compil
     """
     check_kind("sources", sources, Sources)
     size = len(sources)
-    budget = check_integer("budget", budget, 1, size)
+    budget = check_whole("budget", budget, 1, size)
     many = {} if size <= FEW else MANY
     learners: dict[str, Callable[[], CompiledLearner]] = {
         "certainty equivalence, UCB": _certainty(size, "ucb", 2),
