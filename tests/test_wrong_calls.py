@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from analysis import ephemeral
 from analysis.checks import check_integer
 from analysis.results import NotConverged
 from tests.right_calls import FACES, NOT_CALLED, right_calls
@@ -176,10 +177,12 @@ def test_faults_are_found(called, value, fault):
     assert bool(found) == bool(fault)
 
 
-def forms(value):
+def forms(argument, value):
     """Other forms of a right number or array, which mean the same."""
     if isinstance(value, bool | np.bool_):
         return
+    if argument == "budget" and value == int(value):  # a whole number of crawls may have a point
+        yield from (int(value), float(value), np.float32(value))
     if isinstance(value, int):
         yield from (np.int64(value), Fraction(value))
     elif isinstance(value, float) and np.isfinite(value):
@@ -189,6 +192,31 @@ def forms(value):
     elif isinstance(value, list | np.ndarray) and np.asarray(value).dtype.kind in "if":
         array = np.asarray(value)
         yield from (tuple(array.tolist()), np.repeat(array, 2, axis=-1).astype(object)[..., ::2])
+
+
+DRAWN = [(face, name) for face, name in CALLS if "rng" in right_calls(face)[name]]
+DRAWN += [("ephemeral", "simulate"), ("ephemeral", "simulate_random")]
+
+
+@pytest.mark.parametrize(("face", "name"), DRAWN)
+def test_seed_stands_for_its_generator(face, name):
+    called = getattr(importlib.import_module(f"analysis.{face}"), name)
+    right = right_calls(face)[name]
+    if name.startswith("simulate") and face == "ephemeral":
+        right = {**right, "policy": ephemeral.IDPolicy(right["sources"], right["budget"])}
+
+    def answer(rng):
+        result = called(**deepcopy({**right, "rng": rng}))
+        return result.rng.random() if name == "Frontier" else list(numbers(result))
+
+    expected = answer(np.random.default_rng(3))
+    assert expected
+    for seed in (3, np.int64(3), [3], np.array([3]), np.random.SeedSequence(3)):
+        assert answer(seed) == expected, f"rng = {seed!r}"
+    assert answer([3, 1]) == answer(np.random.default_rng([3, 1]))
+    for wrong in (3.0, True, -1, "3", np.random.RandomState(3), [[3]], [], [True], np.array([3.0])):
+        with pytest.raises(ValueError, match="rng"):
+            answer(wrong)
 
 
 @pytest.mark.parametrize(("face", "name"), CALLS)
@@ -202,7 +230,7 @@ def test_forms_of_a_right_argument_mean_the_same(face, name, tmp_path, monkeypat
 
     expected = answer()
     for argument, value in right.items():
-        for form in forms(value):
+        for form in forms(argument, value):
             found = answer(**{argument: form})
             message = f"{argument} = {form!r:.60}"
             np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=message)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from analysis.checks import Rng, check_integer, check_rng
+from analysis.checks import Rng, check_integer, check_rng, check_whole
 from analysis.ephemeral.kernels import mark_top, one_minus_short_exp, pass_epoch
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
@@ -57,6 +57,7 @@ class CompiledLearner:
 
     def select(self, observation: Observation, budget: int, rng: Rng) -> Ints:
         """Return the arms to crawl, in increasing order."""
+        budget = check_whole("budget", budget, 1, self._age.size)
         rng = None if rng is None else check_rng(rng)  # a learner that does not draw needs none
         self._age[:] = observation.age
         arms, values = np.empty(self._age.size, dtype=np.int64), np.empty(self._age.size)

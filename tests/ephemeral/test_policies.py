@@ -198,7 +198,7 @@ def test_mask_is_refused_with_a_hint(loop):
 @pytest.mark.parametrize("answer", SAME)
 def test_forms_of_an_answer_mean_the_same(loop, answer):
     expected = LOOPS[loop](Says(np.array([1, 3])))
-    assert np.array_equal(LOOPS[loop](Says(SAME[answer])), expected)
+    assert np.array_equal(np.hstack(LOOPS[loop](Says(SAME[answer]))), np.hstack(expected))
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -226,16 +226,12 @@ def test_built_in_policies_of_another_budget_are_refused(loop):
     for policy in (SchedulePolicy(three), RandomPolicy([1.0, 1.0, 1.0, 0.0])):
         if "play" in loop:
             policy = Fixed(policy)
-        try:
+        with pytest.raises(ValueError, match=r"\b(policy|learner|rng)\b"):
             LOOPS[loop](policy)
-        except ValueError as error:
-            assert "policy" in str(error) or "learner" in str(error) or "rng" in str(error)  # noqa: PT017
-        else:
-            raise AssertionError("not refused")
 
 
 def test_no_policy_beats_the_bound():
-    bound = relaxed_bound(FOUR, 1)
+    bound = relaxed_bound(FOUR, 1)[0]
     assert long_run_cycle(FOUR, Says([0]), 1).average_reward <= bound
     with pytest.raises(ValueError, match="policy Says"):
         long_run_cycle(FOUR, Says([0, 1, 2, 3]), 1)
