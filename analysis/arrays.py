@@ -1,6 +1,9 @@
-"""Types of NumPy arrays, as annotations name them."""
+"""Types of NumPy arrays, as annotations name them, and arrays that nobody changes."""
 
 from __future__ import annotations
+
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,3 +11,42 @@ from numpy.typing import NDArray
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_Type = TypeVar("_Type", bound=type)
+
+
+def read_only_arrays(cls: _Type) -> _Type:
+    """Make the arrays in a frozen dataclass read-only, in its copies and pickles too.
+
+    Fields hold views, so that an array of the caller's stays as it is.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> from analysis.restarts import RestartArm
+    >>> arm = RestartArm([[0.5, 0.5], [0.0, 1.0]], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0])
+    >>> pickle.loads(pickle.dumps(arm)).reset.flags.writeable
+    False
+    """
+    make = cls.__init__  # type: ignore[misc]
+
+    @wraps(make)
+    def __init__(self: Any, *given: Any, **named: Any) -> None:
+        make(self, *given, **named)
+        _lock(self)
+
+    def __setstate__(self: Any, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        _lock(self)
+
+    for method in (__init__, __setstate__):
+        setattr(cls, method.__name__, method)
+    return cls
+
+
+def _lock(instance: Any) -> None:
+    """Replace the arrays of an instance by read-only views."""
+    values = vars(instance)
+    for name, value in values.items():
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            values[name] = value.view()
+            values[name].flags.writeable = False

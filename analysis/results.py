@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_integer, check_number
 
 
@@ -172,6 +172,7 @@ def student_band(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats
     return mean, mean - half, mean + half
 
 
+@read_only_arrays
 @dataclass(frozen=True, kw_only=True)
 class Solution:
     """Solution of a Markov decision problem.
@@ -198,6 +199,7 @@ class Solution:
     method: str
 
 
+@read_only_arrays
 @dataclass(frozen=True, kw_only=True)
 class AverageSolution(Solution):
     """Solution of an average-reward (or average-cost) problem.
@@ -214,6 +216,7 @@ class AverageSolution(Solution):
     bias: Floats = field(repr=False)
 
 
+@read_only_arrays
 @dataclass(frozen=True, kw_only=True)
 class DiscountedSolution(Solution):
     """Solution of a discounted problem.

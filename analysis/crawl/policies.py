@@ -6,6 +6,7 @@ Rates of the sources are per epoch; `seconds` is the length of an epoch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from enum import IntEnum
 from typing import Any
 
@@ -65,6 +66,8 @@ class IndexPolicy:
     >>> IndexPolicy(four_sources()).select(seen, 1).tolist()
     [0]
     """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(self, sources: Sources) -> None:
         check_kind("sources", sources, Sources)

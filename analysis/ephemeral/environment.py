@@ -12,6 +12,8 @@ without working them out:
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -95,6 +97,8 @@ class Environment:
     >>> environment.epoch, environment.observation.age.tolist()
     (1, [1, 1, 1, 1])
     """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.arrays import Ints
+from analysis.arrays import Ints, read_only_arrays
 from analysis.checks import (
     Rng,
     check_array,
@@ -36,6 +36,7 @@ OLDEST = 2**62
 """Ages count no further: no run is so long, and one epoch more is an integer still."""
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class Trajectory:
     """One run of a policy.
@@ -59,6 +60,7 @@ class Trajectory:
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class Cycle:
     """The cycle of crawls that a deterministic run repeats for ever.

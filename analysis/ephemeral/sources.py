@@ -39,6 +39,9 @@ ROUNDING = 1e-12
 """Share of a budget by which rounding may let a sum of costs miss it: 0.1 + 0.2 fits in 0.3."""
 
 
+_ARRAYS = ("arrival_rate", "mean_utility", "decay_rate", "cost")
+
+
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Mark an array as read-only and return it."""
     array.setflags(write=False)
@@ -59,6 +62,8 @@ class _Numerals(Sequence[str]):
         return tuple(map(str, found)) if isinstance(found, range) else str(found)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, _Numerals):
+            return len(self) == len(other)
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
     def __hash__(self) -> int:
@@ -70,7 +75,7 @@ class _Numerals(Sequence[str]):
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """N sources of ephemeral content.
+    """N sources of ephemeral content; equal if all that follows is.
 
     Parameters
     ----------
@@ -159,6 +164,21 @@ class Sources:
     def __len__(self) -> int:
         return self.arrival_rate.size
 
+    def __eq__(self, other: object) -> bool:
+        """Whether rates, costs, period and names are the same."""
+        if not isinstance(other, Sources):
+            return NotImplemented
+        return (
+            self.period == other.period
+            and self.names == other.names
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+        )
+
+    def __hash__(self) -> int:
+        # Of the first sources: cheap, and the same for equal ones.
+        first = (value for name in _ARRAYS for value in getattr(self, name)[:SHOWN].tolist())
+        return hash((len(self), self.period, *first))
+
     def __repr__(self) -> str:
         return f"Sources(N={len(self)}, period={self.period:g})"
 
@@ -166,8 +186,7 @@ class Sources:
         """Table of the first sources, for notebooks."""
         import pandas as pd
 
-        columns = ("arrival_rate", "mean_utility", "decay_rate", "cost")
-        head = {name: getattr(self, name)[:SHOWN] for name in columns}
+        head = {name: getattr(self, name)[:SHOWN] for name in _ARRAYS}
         assert self.names is not None
         table = pd.DataFrame(head, index=pd.Index(list(self.names[:SHOWN]), name="source"))
         rest = f", {SHOWN} shown" if len(self) > SHOWN else ""

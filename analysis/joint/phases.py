@@ -27,7 +27,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog, minimize_scalar
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_integer, check_kind
 from analysis.ephemeral.sources import Sources, check_budget
 from analysis.joint.frozen import Engine
@@ -41,6 +41,7 @@ LONGEST = 200
 """Largest age at a crawl that is tried one by one; older crawls are bounded together."""
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class PhaseBound:
     """A bound with a price for each phase of an epoch.

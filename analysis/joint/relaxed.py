@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import linprog
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.sources import Sources, check_budget
@@ -36,6 +36,7 @@ TOLERANCE = 1e-9
 """Largest gap between bound and policy that is returned, relative to the content of all sources."""
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class PricedSolution:
     """Solution of the relaxed problem with crawls and pages.

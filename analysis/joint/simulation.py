@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import (
     Rng,
     check_array,
@@ -50,6 +50,7 @@ MOST_EVENTS = 50_000_000
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class QueuedIndex:
     """An index policy as a table: index and window by the length of the queue.
@@ -72,6 +73,7 @@ class QueuedIndex:
     stop: int
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class JointRun:
     """What one run earned after its warm-up.

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_number, check_whole
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
@@ -35,6 +35,7 @@ Factory = Callable[[], Learner]
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class LearningCurves:
     """What one learner earned in all replications that did not diverge.

@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import read_only_arrays
 from analysis.checks import (
     Rng,
     check_array,
@@ -62,6 +63,7 @@ class Learner(Protocol):
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class Run:
     """What a learner earned on one stream of arrivals.

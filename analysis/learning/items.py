@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import read_only_arrays
 from analysis.checks import Rng, check_array, check_integer, check_kind, check_rng, set_fields
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class ItemSums:
     """Sums over items that are seen one by one: of their worth, and of worth times age.

@@ -7,6 +7,7 @@ and `update` call them, and `compiled_loop` puts them into the loop of a whole r
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from types import FunctionType
 from typing import Any, ClassVar
 
@@ -39,6 +40,8 @@ class CompiledLearner:
     learn: ClassVar[Callable[..., Any]]
     loop: ClassVar[Callable[..., Any]]
 
+    __copy__ = deepcopy  # no copy shares what a run changes in place
+
     def __init_subclass__(
         cls, *, choose: Callable[..., Any], learn: Callable[..., Any], **more: Any
     ) -> None:
@@ -68,7 +71,7 @@ class CompiledLearner:
         """Learn from what was found at each crawled arm: sums of its items, or content alone."""
         arms = np.asarray(arms, dtype=np.int64)
         if isinstance(rewards, ItemSums):
-            found, aged = rewards.worth, rewards.aged
+            found, aged = rewards.worth.copy(), rewards.aged.copy()  # which may be written to
         else:
             found = np.asarray(rewards, dtype=float)
             aged = np.full(found.shape, np.nan)
@@ -85,7 +88,7 @@ class CompiledLearner:
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         grown = np.empty((0, self._age.size))
         if isinstance(content, ItemSums) and self.sees_items:
-            grown = np.ascontiguousarray(content.aged.T)
+            grown = content.aged.T.copy()
         *earned, crawls = type(self).loop(
             self._model, self._state, sources.alpha, sources.decay, sources.u_star,
             stream, grown, self._age, budget, rng,

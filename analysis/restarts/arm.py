@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import ROW_SUM, SINGLE_ROW_SUM, check_array, check_number, row_factors
 from analysis.display import brief
 
@@ -63,6 +63,7 @@ def check_states(name: str, value: ArrayLike, states: int) -> Floats:
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class RestartArm:
     """A restart arm (slide 4), validated once.

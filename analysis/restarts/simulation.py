@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import Rng, check_choice, check_integer, check_kind, check_rng
 from analysis.display import brief
 from analysis.kernel_cache import njit
@@ -36,6 +36,7 @@ BLOCK = 256
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Paths:
     """Simulated normalised discounted cost of each policy on each path.

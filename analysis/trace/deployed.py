@@ -20,6 +20,7 @@ AutoTTL.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -69,6 +70,8 @@ class DueTimes:
     epoch : int
         Epoch of the last call of `select`.
     """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(self, arms: int, epoch_seconds: float, shortest: float, longest: float) -> None:
         self.due = np.zeros(check_integer("arms", arms, 1))

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import (
     LARGEST,
     Rng,
@@ -49,6 +49,7 @@ Played = tuple[Visits, Clock, int]
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class Outcome:
     """Results of one policy in the test period.
@@ -76,6 +77,7 @@ class Outcome:
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """A trace with its training and test period, and the assumptions of a comparison.

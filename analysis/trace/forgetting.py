@@ -12,6 +12,7 @@ of its source, whatever it finds; between visits the estimate does not change.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +73,8 @@ class ForgettingIndex:
     begin : int
         Second of epoch 0.
     """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_kind, check_number, check_whole, set_fields
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
@@ -34,6 +34,7 @@ Arms = NDArray[np.int64]
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class FrequencyPolicy:
     """Visit each source evenly at a fixed frequency: those furthest through their interval first.

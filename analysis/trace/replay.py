@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import Rng, check_integer, check_kind, check_rng, check_whole, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
@@ -102,6 +102,7 @@ class Visits:
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Score:
     """Reward and staleness of the visits of one replay.

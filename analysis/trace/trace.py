@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import check_choice, check_integers, check_kind, set_fields
 from analysis.display import brief
 
@@ -32,6 +32,7 @@ KINDS = ("upload", "commit", "both")
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Trace:
     """Publications of N sources, in order of time.

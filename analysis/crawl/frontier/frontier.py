@@ -28,6 +28,7 @@ longer listed is kept in case they return.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from copy import deepcopy
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,6 +117,8 @@ class Frontier:
     ValueError
         Naming the argument, its value and the allowed range.
     """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(
         self,

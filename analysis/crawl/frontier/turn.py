@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ class TurnPolicy:
     >>> policy.select(seen, 2).tolist()
     [0, 1]
     """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(self, size: int) -> None:
         size = check_integer("size", size, 1)

@@ -33,7 +33,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import linprog
 
-from analysis.arrays import Bools, Floats, Ints
+from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_rng, check_whole, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
@@ -47,6 +47,7 @@ MOST_EPOCHS = 8
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class SingleSourcePolicies:
     """The relaxed problem's solution as one policy a source, as arrays of shape (N,).

@@ -30,7 +30,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.arrays import Bools, Floats
+from analysis.arrays import Bools, Floats, read_only_arrays
 from analysis.checks import check_array, check_choice, check_integer, check_number
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
@@ -43,6 +43,7 @@ FILLS = ("stop", "skip", "reach", "value", "index", "debt")
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class CostRun:
     """Long-run averages of one way to fill the budget.

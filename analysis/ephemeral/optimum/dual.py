@@ -21,13 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_integer, check_number
 from analysis.ephemeral.kernels import h, relative_index, relative_index_at_age
 from analysis.ephemeral.sources import Sources, check_budget
 from analysis.kernel_cache import njit
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class DualRun:
     """Subsidy lambda_t, cost and reward of each epoch of a run; arrays of shape (horizon,)."""

@@ -38,7 +38,7 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.arrays import Bools, Floats, Ints
+from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.checks import check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
@@ -57,6 +57,7 @@ _EPOCHS = 5_000  # in which the index policy must come into its cycle to be of u
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class Optimum:
     """The best long-run average reward, bracketed.

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.kernels import h, relative_index_at_age
@@ -34,6 +34,7 @@ from analysis.kernel_cache import njit
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class RelaxedSolution:
     """Solution of the relaxed problem.

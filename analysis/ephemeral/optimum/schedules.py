@@ -16,7 +16,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Bools, Floats
+from analysis.arrays import Bools, Floats, read_only_arrays
 from analysis.checks import check_array, check_integer, check_truths, check_whole, shown
 from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation, check_ages
@@ -26,6 +26,7 @@ from analysis.kernel_cache import njit
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class SchedulePolicy:
     """Crawl by a fixed list, over and over.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_rng
 from analysis.display import brief
 from analysis.ephemeral.kernels import one_minus_short_exp
@@ -30,6 +30,7 @@ EPSILON = float(np.finfo(float).eps)
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class StaticOptimum:
     """Best frequencies of one kind of static policy.
@@ -97,6 +98,7 @@ def random_frequencies(sources: Sources, budget: float) -> StaticOptimum:
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class RandomPolicy:
     """Draw sources at each epoch, each with its own probability (systematic sampling).

@@ -24,6 +24,7 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 6.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,8 @@ class Scheduler:
     >>> [scheduler.crawl()[0].tolist() for _ in range(4)]
     [[0], [1], [0], [1]]
     """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ Reference: report 8702, (19) and section 6.
 from __future__ import annotations
 
 from collections import deque
+from copy import deepcopy
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,6 +60,8 @@ class ObservedScheduler:
     rebuilds : int
         Number of epochs in which all sources were ranked.
     """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(
         self, sources: Sources, budget: float, initial_state: str | ArrayLike = "empty"

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
@@ -44,6 +44,7 @@ from analysis.kernel_cache import njit
 from analysis.results import NotConverged
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class StochasticIndex:
     """Index curve of one source with random content, as arrays of shape (points,).

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import (
     Rng,
     check_array,
@@ -29,6 +29,7 @@ from analysis.ephemeral.sources import Sources, read_only
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class IndexTable:
     """An index known on a grid of states, to be used as a policy.
@@ -54,6 +55,7 @@ class IndexTable:
 AnyPolicy = str | IndexTable | Policy
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class RandomRun:
     """One run of a policy against random content.

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_integer, check_number
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
@@ -33,6 +33,7 @@ from analysis.results import AverageSolution, DiscountedSolution, NotConverged
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class RandomSource:
     """One source with random content, on a lattice of points.

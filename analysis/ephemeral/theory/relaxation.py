@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import Rng, check_integer, check_rng
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.instances import random_sources
@@ -158,6 +158,7 @@ def relaxation_checks(
     )
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class Runs:
     """Runs on which printed sums are evaluated, as printed and as meant."""

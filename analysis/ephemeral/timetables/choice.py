@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import check_integers
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
@@ -41,6 +41,7 @@ _PASSES = 40
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Choice:
     """Gaps that fit in the budget: `gap`, shape (N,), on the `grid`, 0 for never.

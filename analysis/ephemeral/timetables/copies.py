@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_whole, shown
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
@@ -49,6 +49,7 @@ _PROGRAM = 400  # epochs of a period up to which the whole-number program is tri
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class TwoLevelPolicy:
     """Fixed numbers of crawls of each type at each epoch, to the copies that have waited longest.

@@ -21,7 +21,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.display import brief
 from analysis.ephemeral.kernels import h
 from analysis.kernel_cache import njit
@@ -51,6 +51,7 @@ def closure(odd_parts: set[int]) -> list[int]:
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Grid:
     """A set of gaps with a name: `gaps`, shape (G,), rise up to at most 2^30 times 63."""
@@ -81,6 +82,7 @@ class Grid:
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Families:
     """Families of gaps m 2^j, by their odd parts m; all arrays have shape (F,).

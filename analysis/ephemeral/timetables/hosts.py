@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.sources import Sources
@@ -34,6 +34,7 @@ _LONGEST = 30  # binary logarithm of the longest gap
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Hosts:
     """Host of each source, and the prices that bound what policies earn.

@@ -16,7 +16,7 @@ from os import PathLike
 import numpy as np
 import pandas as pd
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_whole
 from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation, check_ages
@@ -29,6 +29,7 @@ from analysis.ephemeral.timetables.packing import disjoint, insert
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Timetable:
     """The sources crawled at each epoch, for ever, and a bound on the reward of every policy.

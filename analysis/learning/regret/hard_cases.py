@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import Rng, check_choice, check_integer, check_rng, check_whole
 from analysis.ephemeral.kernels import h, pass_epoch, receive, relative_index_at_age
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
@@ -65,6 +65,7 @@ BLOCK = 100
 """Epochs over which the subsidy of the bound is constant."""
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class HardCase:
     """One draw of sources whose arrival rates may change.

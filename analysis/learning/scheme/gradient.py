@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, softmax
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_choice, check_integer, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
@@ -33,6 +33,7 @@ from analysis.results import NotConverged
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class GradientCheck:
     """A gradient formula beside the true gradient; q has shape (N, 3), all in scaled content.

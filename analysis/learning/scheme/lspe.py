@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import (
     check_array,
     check_choice,
@@ -258,6 +258,7 @@ class Lspe(CompiledLearner, choose=kernel.choose, learn=kernel.learn):
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class GreedyThresholdPolicy:
     """Crawl the arms whose expected content exceeds their threshold the most.

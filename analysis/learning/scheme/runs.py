@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_integer, check_kind, check_whole
 from analysis.display import brief
 from analysis.ephemeral.simulation import long_run_cycle
@@ -22,6 +22,7 @@ from analysis.results import Estimate
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class Learned:
     """What runs of the scheme earned and where they ended; diverged runs are only counted.

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index
@@ -37,6 +37,7 @@ LARGEST_AGE = 10_000_000
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class ThresholdValue:
     """Long-run value of a threshold policy without a budget.

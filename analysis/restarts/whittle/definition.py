@@ -22,7 +22,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import check_integer, check_number
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
@@ -36,6 +36,7 @@ DISTURBANCE = 2.0**-26
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, kw_only=True)
 class SubsidisedSolution(AverageSolution):
     """Solution of one arm with a penalty on activity, at any discount up to 1.

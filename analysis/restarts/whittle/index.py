@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from analysis.arrays import Bools, Floats
+from analysis.arrays import Bools, Floats, read_only_arrays
 from analysis.checks import check_choice, check_kind
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
@@ -45,6 +45,7 @@ METHODS = ("auto", "closed form", "elimination", "ratio", "definition")
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class WhittleIndex:
     """The index of one arm, and how it was found.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import check_kind
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm, check_discount
@@ -33,6 +33,7 @@ CERTAIN = 1e-7
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Indexability:
     """A certificate that an arm's passive sets grow with the subsidy.

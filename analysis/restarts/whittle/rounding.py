@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.whittle.elimination_steps import (
@@ -45,6 +45,7 @@ NO_SIGNS, NOTHING_LOST = np.empty((0, 0)), np.empty(0)
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True, eq=False)
 class Elimination:
     """What one elimination found; k counts the states of `order` left passive.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.arrays import Bools, Floats
+from analysis.arrays import Bools, Floats, read_only_arrays
 from analysis.display import brief
 from analysis.results import NotConverged
 from analysis.robots.controlled import censored
@@ -38,6 +38,7 @@ TIE = 1e-12
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class Evaluation:
     """What a policy with one recurrent class costs.

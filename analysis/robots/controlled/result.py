@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analysis.arrays import Bools, Floats, Ints
+from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.display import brief
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class ControlSolution:
     """A policy of the controlled queue and what it costs.

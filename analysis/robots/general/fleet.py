@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from analysis.arrays import Bools, Floats, Ints
+from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.checks import check_integer, check_integers, check_kind, shown
 from analysis.display import brief
 from analysis.mdp.average import policy_iteration
@@ -49,6 +49,7 @@ LARGEST_MODEL = 1_000_000
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class FleetValue:
     """What a control of a fleet costs.
@@ -74,6 +75,7 @@ class FleetValue:
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class FleetSolution(FleetValue):
     """An optimal control of a fleet.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import stats
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_integer, check_number, set_fields, shown
 from analysis.robots.checks import positive
 
@@ -23,6 +23,7 @@ REACH = 364
 """Nodes on each side of 0: the last ones are at probabilities below 1e-294."""
 
 
+@read_only_arrays
 @dataclass(frozen=True)
 class ServiceLaw:
     """A law of indexing times as a weighted set of points.

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from analysis.arrays import Floats
+from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_choice, check_kind
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
@@ -24,6 +24,7 @@ State = tuple[int, int, int]
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class FullChain:
     """The decision process of section 3.1.

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Bools, Floats, Ints
+from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.checks import (
     check_array,
     check_integer,
@@ -50,6 +50,7 @@ ROUNDING = 2.0**-48
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class PrintedRun:
     """Where Proposition 4 stops.
@@ -74,6 +75,7 @@ class PrintedRun:
 
 
 @brief
+@read_only_arrays
 @dataclass(frozen=True)
 class ReferenceRuns:
     """Where Proposition 4 stops, by reference state, in arrays h(q, r, s) with s first.

@@ -29,6 +29,7 @@ protocol and the same crawls.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, Protocol
 
 import numpy as np
@@ -73,6 +74,8 @@ class Place(Protocol):
 class Part:
     """One part: the scheduler of its own sources, numbered from 0, and its last crawls."""
 
+    __copy__ = deepcopy  # no copy shares what a run changes in place
+
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self._crawled: Crawl = np.empty(0, np.int64), np.empty(0)
@@ -93,6 +96,8 @@ class Part:
 
 class InProcess:
     """Machines simulated in this process, one after another."""
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(self, parts: Iterator[Scheduler]) -> None:
         self.parts = [Part(scheduler) for scheduler in parts]
@@ -143,6 +148,8 @@ class PartitionedScheduler:
     quotas : ndarray
         Budget of each part in the last epoch, 0 before the first.
     """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init__(
         self,
