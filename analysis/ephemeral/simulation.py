@@ -126,7 +126,7 @@ def simulate(
         N sources.
     policy : Policy or str
         A policy, which observes every state, or its name in `policies.POLICIES`.
-    budget : int
+    budget : int or whole float
         Sources crawled at each epoch, from 1 to N.
     horizon : int
         Number of epochs, at least 1.
@@ -191,7 +191,7 @@ def long_run_cycle(
         N sources.
     policy : Policy or str
         A policy or the name of a built-in one.
-    budget : int
+    budget : int or whole float
         Sources crawled at each epoch, from 1 to N.
     initial_age : array_like of int, shape (N,), optional
         Epochs since the last crawl at the start, at least 0; by default all 0, empty sources.

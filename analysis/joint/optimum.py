@@ -64,7 +64,7 @@ class JointSystem:
     ----------
     sources : Sources
         N sources, with costs of 1.
-    budget : int
+    budget : int or whole float
         Crawls per epoch at most, M, from 1 to N.
     engine : Engine
         The engine.

@@ -203,7 +203,7 @@ def simulate_engine(
         The engine.
     policy : QueuedIndex
         What is crawled: the `budget` sources of the largest positive index.
-    budget : int
+    budget : int or whole float
         Crawls per epoch at most, M, from 1 to N.
     horizon : int
         Epochs that count.

@@ -145,7 +145,7 @@ class JointQ(CompiledLearner, choose=_joint_choose, learn=_joint_learn):
 
     Parameters
     ----------
-    arms, budget : int
+    arms, budget : int (a budget may be a whole float)
         N and M; the table has A^N rows and one column for each set of M arms.
     options : JointQOptions, optional
         Table size, steps and exploration.

@@ -144,7 +144,7 @@ def compare_learners(
     learners : mapping of str to callable
         Name, and a factory of a fresh learner, any `Learner`; importable functions or
         `functools.partial`, so that they reach other processes.
-    budget : int
+    budget : int or whole float
         Arms crawled at each epoch.
     horizon : int
         Epochs, at least 2.

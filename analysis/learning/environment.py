@@ -184,7 +184,7 @@ def play(
     content : ndarray or ItemSums, shape (N, T)
         What each epoch brings, from `Arrivals.sample` or `mean_content`; or, where items are seen,
         from `sample_items` or `mean_items`. A learner without `sees_items` gets sums alone.
-    budget : int
+    budget : int or whole float
         Arms that may be crawled at each epoch.
     rng : numpy.random.Generator or seed
         For learners that draw.

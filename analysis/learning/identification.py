@@ -70,7 +70,7 @@ def closed_loop(sources: Sources, belief: Sources, budget: int) -> ClosedLoop:
         The true N sources.
     belief : Sources
         What the policy takes them for.
-    budget : int
+    budget : int or whole float
         Sources crawled at each epoch, in [1, N].
 
     Returns

@@ -38,7 +38,7 @@ class RestartBandit:
     ----------
     arms : sequence of RestartArm
         The n arms.
-    budget : int
+    budget : int or whole float
         Arms activated per epoch (m on the slides), at least 1 and less than n.
     discount : float
         In (0, 1).

@@ -91,7 +91,7 @@ class Experiment:
         the record, whose last day ends at ``trace.end``; `begin` may be a week before it.
     half_life : float or array_like, shape (N,)
         Hours in which an item loses half of its value. An assumption.
-    budget : int
+    budget : int or whole float
         Visits per epoch.
     value : array_like, shape (N,)
         Value of an item of each source when it is published. An assumption; 1 by default.

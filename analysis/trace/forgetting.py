@@ -55,6 +55,8 @@ class Known:
     hours: Floats
     age: Ints
 
+    __copy__ = deepcopy  # no copy shares what a run changes in place
+
 
 @brief
 class ForgettingIndex:

@@ -18,7 +18,7 @@ def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
     ----------
     offers : sequence of array_like
         Indices that each part offers, in decreasing order.
-    budget : int
+    budget : int or whole float
         Number of offers that are accepted, at least 0.
 
     Returns

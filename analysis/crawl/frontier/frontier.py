@@ -83,7 +83,7 @@ class Frontier:
         fetched. `RoundRobinPolicy` is replaced by `TurnPolicy`.
     hosts : sequence
         Host of each of the N sources, by any name.
-    budget : int
+    budget : int or whole float
         Fetches in an epoch, from 1 to N.
     rng : numpy.random.Generator or seed
         For randomised policies.

@@ -56,7 +56,7 @@ class Demonstration:
     ----------
     sources : int
         Feeds of the site, from 4 to 200.
-    budget : int
+    budget : int or whole float
         Fetches of each crawler in an epoch, below `sources`.
     epoch : float
         Seconds of real time that an epoch takes, from 0.1 to 60.

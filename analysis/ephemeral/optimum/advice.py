@@ -104,7 +104,7 @@ class FTVAPolicy:
     ----------
     sources : Sources
         N sources, with costs of 1.
-    budget : int
+    budget : int or whole float
         Crawls per epoch, from 1 to N; `select` takes no other.
 
     Attributes
@@ -164,7 +164,7 @@ class IDPolicy:
     ----------
     sources : Sources
         N sources, with costs of 1, in the order of their IDs.
-    budget : int
+    budget : int or whole float
         Crawls per epoch, from 1 to N; `select` takes no other.
 
     Attributes
@@ -274,7 +274,7 @@ class LPUpdatePolicy:
         ----------
         age : ndarray of int, shape (N,)
             Ages at the present epoch.
-        budget : int
+        budget : int or whole float
             Crawls per epoch.
 
         Returns

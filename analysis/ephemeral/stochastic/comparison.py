@@ -79,8 +79,10 @@ def compare(
         Sources and the laws of their utilities.
     policies : mapping of str to policy, or sequence of str
         Policies by label, or names in `policies.POLICIES`.
-    budget, horizon : int
-        Sources crawled at each epoch, and the number of epochs of each replication.
+    budget : int or whole float
+        Sources crawled at each epoch.
+    horizon : int
+        Number of epochs of each replication.
     replications : int
         Independent repetitions, at least 2.
     rng : numpy.random.Generator or seed

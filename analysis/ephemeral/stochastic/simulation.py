@@ -100,7 +100,7 @@ def simulate_random(
         N sources.
     policy : str, IndexTable or Policy
         A name in `policies.POLICIES`, an index on a grid, or any policy object (slower).
-    budget : int
+    budget : int or whole float
         Sources crawled at each epoch, from 1 to N.
     content : array_like, shape (N, horizon)
         What each epoch brings, from `Arrivals.sample`.

@@ -45,7 +45,7 @@ def timetable(
     ----------
     sources : Sources
         N sources with costs of 1.
-    budget : int
+    budget : int or whole float
         Crawls per epoch, from 1 to N.
     min_age, max_age : array_like, shape (N,) or scalar
         Least and greatest number of epochs between two crawls of a source; the greatest may be

@@ -44,7 +44,7 @@ class FrozenPolicy:
     options : LspeOptions
         Threshold form, kappa and scale; selection "one-of-n", not projected (a projection has
         kinks).
-    budget : int
+    budget : int or whole float
         Arms crawled at each epoch.
     cap : int
         Largest age; an arm that reaches it stays there.

@@ -77,7 +77,7 @@ def learned(
         N sources.
     options : LspeOptions
         Which reading.
-    budget : int
+    budget : int or whole float
         Arms crawled at each epoch.
     horizon, replications, seed : int
         Epochs, at least 5; runs, at least 2; root of their draws.
