@@ -146,7 +146,7 @@ GOOD = {"paths": 4, "epochs": 5}
     [
         ({"paths": 1}, "paths must be an integer of at least 2, got 1"),
         ({"epochs": 0}, "epochs must be an integer of at least 1, got 0"),
-        ({"rng": 3}, "rng must be a numpy.random.Generator, got 3"),
+        ({"rng": 3.5}, "rng must be"),
         ({"threads": 0.5}, "threads must be an integer of at least 1, got 0.5"),
         ({"initial_state": [0, 9]}, r"initial_state\[1\] must be an integer in \[0, 2\], got 9"),
     ],
