@@ -55,6 +55,43 @@ def escaped_words(text: object) -> str:
     return "".join(part if n % 2 else escaped(part) for n, part in enumerate(parts))
 
 
+_GREEK = "alpha|beta|gamma|delta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|psi"
+#: A Greek letter or a letter with an index or a power, as the words of verdicts write them; "gamma"
+#: is a law of utilities in some of them.
+_SYMBOL = re.compile(
+    rf"(?<![\w$\\^_])(?P<base>(?:{_GREEK})(?![a-z])|[A-Za-z](?=[*_^]))(?P<star>\*)?"
+    r"(?:_(?P<sub>[A-Za-z0-9]+|[+-]))?(?:\^(?P<sup>\{[^{}]*\}|-?\d+|[A-Za-z]+|[+]))?"
+    r"(?![\w^*]|,? \d+ exactly| utilit| law)"
+)
+
+
+def typeset_symbols(text: str) -> str:
+    r"""Write the symbols of a text, such as ``u*_i`` or ``lambda``, as formulas between dollars.
+
+    Examples
+    --------
+    >>> typeset_symbols("u*_1 from lambda_M on, at most N_max")
+    '$u^{*}_{1}$ from $\\lambda_{M}$ on, at most $N_{\\max}$'
+    >>> typeset_symbols("gamma utilities, the mean and x_hat")
+    'gamma utilities, the mean and $\\hat x$'
+    """
+    parts = re.split(r"(\$[^$]+\$)", text)
+    return "".join(p if n % 2 else _SYMBOL.sub(_formula, p) for n, p in enumerate(parts))
+
+
+def _formula(found: re.Match[str]) -> str:
+    base, star, sub, sup = found.group("base", "star", "sub", "sup")
+    letter = base if len(base) == 1 else f"\\{base}"
+    if sub == "hat":
+        letter, sub = rf"\hat {letter}", None
+    index, power = (
+        rf"\{text}" if text in ("min", "max", *_GREEK.split("|")) else text
+        for text in (sub, (star or "") + (sup or "").strip("{}"))
+    )
+    raised = f"^{{{power}}}" if power else ""
+    return f"${letter}{raised}{f'_{{{index}}}' if index else ''}$"
+
+
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

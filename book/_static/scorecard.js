@@ -1,6 +1,7 @@
 // Filters of the scorecard: by document, kind, verdict, basis, and any word. What is chosen stands
 // in the address, so that a view can be linked: scorecard.html?verdict=explained. Without a choice
-// the table shows what comes out of the documents; "inputs too" adds parameters and prose. Works from disk.
+// the table shows what comes out of the documents; "inputs too" adds parameters and prose. The table of
+// errata can be filtered by document. Works from disk.
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.querySelector("table.book-scorecard");
   if (!table) return;
@@ -26,7 +27,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const values = known[select.name] ? known[select.name].split("|") : [...new Set(rows.map((row) => text(row, name)))].sort();
     const named = given.get(select.name);
     if (named && !values.includes(named)) values.push(named);
-    values.filter(Boolean).forEach((value) => select.append(new Option(value, value)));
+    values.filter(Boolean).forEach((value) => select.append(new Option(value.split("|").join(" or "), value)));
     const label = document.createElement("label");
     label.append(`${name} `, select);
     bar.append(label);
@@ -53,11 +54,13 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   const apply = () => {
     const wanted = word.value.toLowerCase();
-    const everything = inputs.checked || fields.some((field) => field.value);
+    const verdicts = choices.find(([name]) => name === "Verdict")[1].value.split("|");
     let shown = 0;
     rows.forEach((row) => {
-      const keep = choices.every(([column, select]) => !select.value || text(row, column) === select.value)
-        && row.textContent.toLowerCase().includes(wanted) && (everything || !isInput(row));
+      // A choice may name several values, as links from the table of coverage do.
+      const keep = choices.every(([column, select]) => !select.value || select.value.split("|").includes(text(row, column)))
+        && row.textContent.toLowerCase().includes(wanted)
+        && (inputs.checked || !isInput(row) || verdicts.includes(text(row, "Verdict")));
       row.hidden = !keep;
       shown += keep;
     });
@@ -69,15 +72,50 @@ document.addEventListener("DOMContentLoaded", () => {
   bar.addEventListener("input", () => { apply(); write(); });
   bar.addEventListener("submit", (event) => event.preventDefault());
   table.parentElement.before(bar);
-  // On a telephone a row shows two lines, and all of it once touched.
-  table.addEventListener("click", (event) => {
-    const row = event.target.closest("tr");
-    if (!row || event.target.closest("a")) return;
-    row.classList.toggle("book-open");
-    // What scrolls can be reached by keys.
-    [...row.cells].forEach((cell) => {
-      if (cell.scrollWidth > cell.clientWidth + 1) cell.tabIndex = 0;
-    });
+  // A row opens by a click, a touch or a key, and then shows its reason, kind and basis.
+  rows.forEach((row) => {
+    row.tabIndex = 0;
+    row.ariaExpanded = "false";
   });
+  const toggle = (row) => { row.ariaExpanded = String(row.classList.toggle("book-open")); };
+  table.addEventListener("click", (event) => {
+    const row = event.target.closest("tr:has(td)");
+    if (row && !event.target.closest("a") && !String(getSelection())) toggle(row);
+  });
+  table.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    if (!event.target.matches("tr")) return;
+    event.preventDefault();
+    toggle(event.target);
+  });
+  apply();
+});
+document.addEventListener("DOMContentLoaded", () => {
+  const tables = [...document.querySelectorAll("table.book-errata")];
+  if (!tables.length) return;
+  const rows = tables.flatMap((table) => [...table.tBodies[0].rows]);
+  const documentOf = (row) => row.querySelector(".book-row").textContent.split(",")[0];
+  const bar = document.createElement("form");
+  bar.className = "book-filter";
+  const select = document.createElement("select");
+  select.name = "document";
+  select.append(new Option("all", ""));
+  [...new Set(rows.map(documentOf))].forEach((name) => select.append(new Option(name, name)));
+  const label = document.createElement("label");
+  label.append("Document ", select);
+  const count = document.createElement("output");
+  bar.append(label, count);
+  const apply = () => {
+    rows.forEach((row) => { row.hidden = select.value !== "" && documentOf(row) !== select.value; });
+    const shown = rows.filter((row) => !row.hidden).length;
+    count.textContent = `${shown} of ${rows.length} errata`;
+  };
+  select.value = new URLSearchParams(location.search).get("document") ?? "";
+  bar.addEventListener("submit", (event) => event.preventDefault());
+  bar.addEventListener("input", () => {
+    apply();
+    history.replaceState(null, "", `${location.pathname}${select.value ? `?${new URLSearchParams({ document: select.value })}` : ""}`);
+  });
+  tables[0].closest("section").before(bar);
   apply();
 });

@@ -321,43 +321,58 @@ def test_the_filters_stand_in_the_address(tab, site, address, way):
     assert set(kinds.all_inner_texts()) == {"figure"}
 
 
-def test_the_scorecard_keeps_its_header_and_its_first_column_in_sight(tab, site):
-    tab.set_viewport_size({"width": 700, "height": 800})
-    tab.goto((site.html / "guide/scorecard.html").as_uri())
-    tab.wait_for_selector(".book-scrolls")
-    box = tab.locator(".book-table", has=tab.locator("table.book-scorecard"))
-    box.evaluate("box => box.scrollTo(200, 3000)")
-    outer = box.bounding_box()
-    assert outer["height"] < 800
-    corner = box.locator("th").first.bounding_box()
-    assert abs(corner["x"] - outer["x"]) < 3
-    assert abs(corner["y"] - outer["y"]) < 3
-    assert box.locator("th").nth(1).inner_text() == "Verdict"
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+@pytest.mark.parametrize(
+    ("page", "table"),
+    [
+        ("guide/scorecard.html", "table.book-scorecard"),
+        ("ephemeral/four-sources.html", "table.book-verdicts"),
+        ("back/replication.html", "table.book-failed"),
+    ],
+)
+def test_verdicts_and_reasons_lie_inside_the_column(tab, site, page, table, width):
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.goto((site.html / page).as_uri())
+    tab.evaluate(
+        "document.querySelectorAll('details').forEach((details) => { details.open = true })"
+    )
+    outside = """(cells) => cells.filter((cell) => {
+        const [box, column] = [cell, cell.closest("article")].map((e) => e.getBoundingClientRect());
+        return box.width && box.right > column.right + 1;
+    }).map((cell) => cell.outerHTML)"""
+    assert tab.locator(f"{table} td").evaluate_all(outside) == []
 
 
-def test_conditions_are_in_sight_on_a_desktop_screen(tab, site):
-    tab.set_viewport_size({"width": 1440, "height": 900})
-    tab.goto((site.html / "guide/scorecard.html").as_uri())
-    tab.locator(".book-filter output").wait_for()
-    box = tab.locator(".book-table", has=tab.locator("table.book-scorecard")).bounding_box()
-    head = tab.locator("table.book-scorecard thead th", has_text="Under, assuming").bounding_box()
-    assert head["x"] + head["width"] <= box["x"] + box["width"] + 1
-
-
-def test_a_row_of_the_scorecard_has_two_lines_on_a_telephone_until_touched(tab, site):
-    tab.set_viewport_size({"width": 390, "height": 800})
-    tab.goto((site.html / "guide/scorecard.html").as_uri())
-    tab.locator(".book-filter output").wait_for()
-    rows = tab.locator(f"{SCORECARD_ROWS}:visible")
-    tops = "[...row.cells].filter(cell => cell.offsetHeight).map(cell => cell.offsetTop)"
-    lines = f"rows => rows.map(row => new Set({tops}).size)"
-    assert max(rows.evaluate_all(lines)) <= 2
-    row = tab.locator(SCORECARD_ROWS, has_text="A-r-17979")
-    height = row.bounding_box()["height"]
-    assert not row.locator("td:nth-child(6)").is_visible()
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_row_of_the_scorecard_opens_with_its_reason(tab, site, width):
+    tab.set_viewport_size({"width": width, "height": 800})
+    tab.goto((site.html / "guide/scorecard.html?word=A-r-25466").as_uri().replace("%3F", "?"))
+    row = tab.locator(SCORECARD_ROWS, has_text="A-r-25466").first
+    reason = row.locator("td:nth-child(8)")
+    assert not reason.is_visible()
     row.locator("td:nth-child(5)").click()
-    assert row.locator("td:nth-child(6)").is_visible()
-    assert row.bounding_box()["height"] > height
+    assert len(reason.inner_text()) > 20
+    row.press("Enter")
+    assert not reason.is_visible()
+
+
+def test_counts_of_coverage_lead_to_their_rows(tab, site):
+    tab.goto((site.html / "guide/scorecard.html").as_uri())
+    links = tab.locator("table.book-coverage a").evaluate_all(
+        "(a) => a.map((a) => [a.href, a.text])"
+    )
+    assert len(links) > 10
+    for href, text in links:
+        tab.goto(href)
+        shown = tab.locator(".book-filter output").inner_text().split()[0]
+        assert text == shown or not text.isdigit(), href
+
+
+def test_errata_can_be_filtered_by_document(tab, site):
+    tab.goto((site.html / "back/errata.html").as_uri() + "?document=the+slides")
+    shown = tab.locator("table.book-errata tbody tr:visible .book-row").all_inner_texts()
+    assert shown
+    assert all(text.startswith("the slides,") for text in shown)
 
 
 def test_a_row_of_the_scorecard_leads_to_what_argues_for_its_verdict(tab, site):

@@ -216,13 +216,14 @@ CELL = r"<t[hd](?: [^>]*)?>(.*?)(?=</t[hdr]>|<t[hdr][ >]|</t(?:head|body|able)>|
 def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     """In each cell, to the letter, whatever Markdown would make of it."""
     odd, text, found = tables
+    typeset = odd.replace("$e$", r"\(e\)").replace("c_d", r"\(c_{d}\)")
     cells, html = found["book-verdicts"]
     assert cells == [
         ["Row", "Printed", "Computed", "Verdict, basis", "Where, why"],
         ["X-1", odd.replace("$e$", r"\(e\)"), "1.50 (1.00 to 2.00)", "matchescomputedcode",
-         f"the document, section 1{odd}. Assumes: choice one; choice two"],
+         f"the document, section 1{typeset}. Assumes: choice one; choice two"],
         ["X-2", "words", "", "does not holdjudged",
-         f"the document, section 2{odd}. Assumes: choice one; choice two"],
+         f"the document, section 2{typeset}. Assumes: choice one; choice two"],
     ]  # fmt: skip
     assert 'id="row-X-1"' in html
     code = "code/analysis-robots-studies-robots_open-claims-claims.txt"
@@ -231,10 +232,11 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     cells, html = found["book-scorecard"]
     assert [row[0] for row in cells] == ["Row", "the document", "X-1", "X-2", "the slides", "Y-1"]
     assert cells[3][1:] == [
-        "does not hold", "choice one; choice two", "", "words", "section 2", "claim", "judged",
+        "does not hold", "choice one; choice two", "", "words", "section 2", "claim", typeset,
+        "judged",
     ]  # fmt: skip
     assert cells[2][4] == odd.replace("$e$", r"\(e\)")
-    assert cells[2][-1] == "number"  # the usual basis is not named
+    assert cells[2][-2:] == ["number", typeset]  # the usual basis is not named
     assert '<a href="#mention-X-1">X-1</a>' in html
     assert '<a href="#row-X-1">1.50 (1.00 to 2.00)</a>' in html
     assert '<td><a href="#row-X-2">X-2</a><td class="verdict-differs">does' in html

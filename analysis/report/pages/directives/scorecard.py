@@ -20,10 +20,12 @@ from analysis.report.pages.directives.template import computed_text
 from analysis.report.pages.markup import Markup
 from analysis.report.saving.claims import BASES
 from analysis.report.scorecard import VERDICTS
-from analysis.report.text import escaped_words
+from analysis.report.text import escaped_words, typeset_symbols
 
 #: Headings of the columns.
-COLUMNS = ("Row", "Verdict", "Under, assuming", "Computed", "Printed", "Place", "Kind", "Basis")
+COLUMNS = (
+    "Row", "Verdict", "Under, assuming", "Computed", "Printed", "Place", "Kind", "Why", "Basis"
+)  # fmt: skip
 #: Basis of most rows, which the table leaves out.
 USUAL_BASIS = "computed"
 #: CSS classes of the verdicts that have a colour.
@@ -61,13 +63,17 @@ class Scorecard(BookDirective):
     def _row(self, row: Printed) -> nodes.Element:
         verdict = self.data["verdicts"][row.id]
         basis, computed = verdict["basis"] or "none", computed_text(verdict)
+        condition = verdict["condition"] or "; ".join(verdict["assumes"])
         cells: list[Sequence[nodes.Node]] = [
             [_link(row.id, row.id)],
-            [nodes.Text(verdict["condition"] or "; ".join(verdict["assumes"]))],
+            self.markdown(escaped_words(typeset_symbols(condition))) if condition else [],
             [_link(row.id, computed, tabled=True)] if computed else [],
             self.markdown(escaped_words(row.printed)),
             [nodes.Text(row.place)],
             [nodes.Text(row.kind)],
+            self.markdown(escaped_words(typeset_symbols(verdict["reason"])))
+            if verdict["reason"]
+            else [],
         ]
         line = _line(*cells, *([] if basis == USUAL_BASIS else [[nodes.Text(basis)]]))
         shades = [shade for shade, those in _SHADES.items() if verdict["verdict"] in those]

@@ -21,7 +21,7 @@ from analysis.report.pages.links.predicate_source import source_path
 from analysis.report.run import DIGITS
 from analysis.report.saving.claims import BASES
 from analysis.report.scorecard import VERBAL
-from analysis.report.text import escaped, escaped_words
+from analysis.report.text import escaped, escaped_words, typeset_symbols
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
 
@@ -62,8 +62,8 @@ def computed_text(verdict: dict[str, Any]) -> str:
     return f"{computed} ({low} to {high})"
 
 
-#: Kinds of rows that are inputs of a document's model; all others are its outputs.
-_INPUT_KINDS = ("parameter", "premise", "reference")
+#: Verdicts of rows that are inputs of a document's model, or prose; all others are its outputs.
+INPUTS = ("used", "context")
 #: Outcomes that the coverage table counts outputs by, and the verdicts of each.
 OUTCOMES = {
     "match": ("matches", "within the interval", "holds", "redrawn"),
@@ -83,7 +83,7 @@ def _outputs(data: dict[str, Any], document: str) -> dict[str, dict[str, int]]:
     counts = Counter(
         verdict["verdict"]
         for id, verdict in data["verdicts"].items()
-        if rows[id].document == document and rows[id].kind not in _INPUT_KINDS
+        if rows[id].document == document and verdict["verdict"] not in INPUTS
     )
     return {
         outcome: {v: counts[v] for v in known if counts[v]} for outcome, known in OUTCOMES.items()
@@ -126,13 +126,16 @@ TEMPLATES = jinja2.Environment(
 )
 TEMPLATES.globals |= {
     "computed": computed_text,
-    "outcomes": list(OUTCOMES),
+    "inputs": INPUTS,
+    "outcomes": OUTCOMES,
     "outputs": _outputs,
     "bases": _bases,
     "why": _why,
 }
 # A document's text in a table cell, with its formulas as mathematics.
 TEMPLATES.filters["printed"] = lambda text: Markup(escaped_words(text).replace("|", r"\|"))
+# Words of a verdict in a table cell, with their symbols as mathematics.
+TEMPLATES.filters["typeset"] = lambda text: TEMPLATES.filters["printed"](typeset_symbols(text))
 TEMPLATES.filters["source_path"] = source_path
 # Markdown of this repository in a table cell.
 TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))

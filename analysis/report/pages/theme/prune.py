@@ -40,8 +40,11 @@ _VERSION = re.compile(r"(?<![\w-])(?P<path>_static/[\w./-]+\.(?:css|js))\?(?:v|d
 _SCRIPT_TAG = re.compile(
     r'\n *<script[^>]* src="[^"]*_static/(?P<name>[\w./-]+\.js)[^>]*></script>'
 )
-#: Scripts that are needed only on pages with elements of one class, and that class.
-_SCRIPT_CONTENT = {"design-tabs.js": "sd-tab-set", "scorecard.js": "book-scorecard"}
+#: Scripts that are needed only on pages with elements of some classes, and these classes.
+_SCRIPT_CONTENT = {
+    "design-tabs.js": ("sd-tab-set",),
+    "scorecard.js": ("book-scorecard", "book-errata"),
+}
 #: At-rules that contain rules.
 _NESTED = {"media", "supports", "layer", "container"}
 
@@ -105,7 +108,8 @@ def keep_used_scripts(page: str) -> str:
     content = _SCRIPT_TAG.sub("", page)
 
     def kept(tag: re.Match[str]) -> str:
-        needed = tag["name"] != ICON_SCRIPT and _SCRIPT_CONTENT.get(tag["name"], "") in content
+        classes = _SCRIPT_CONTENT.get(tag["name"], ("",))
+        needed = tag["name"] != ICON_SCRIPT and any(name in content for name in classes)
         return tag[0] if needed else ""
 
     return _SCRIPT_TAG.sub(kept, page)

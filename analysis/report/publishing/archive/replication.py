@@ -23,7 +23,7 @@ from analysis.published import Document, Printed, documents, printed_rows
 from analysis.report.pages.directives.base import BookDirective
 from analysis.report.paths import BOOK
 from analysis.report.publishing.metadata.citation import Edition, authors, cff
-from analysis.report.text import escaped, escaped_words
+from analysis.report.text import escaped, escaped_words, typeset_symbols
 
 #: Verdicts by outcome of the replication; *used* and *context* have none.
 REPRODUCED = ("matches", "within the interval", "holds", "redrawn", "done")
@@ -95,7 +95,7 @@ def as_markdown(report: Report, *, fenced: bool = False) -> str:
     ]
     shown = ("computed", "verdict", "reason")
     failed = [
-        (f"{row.id}, {row.place}", row.printed, *(verdict[name] for name in shown))
+        (f"{row.id}, {row.place}", row.printed, *(typeset_symbols(verdict[name]) for name in shown))
         for row, verdict in report.of(NOT_REPRODUCED)
     ]
     parts = [f"**Abstract.** {escaped(report.abstract)}", "**What was not reproduced as printed.**"]
@@ -111,7 +111,10 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[Any]], fenced: bool) -
     lines = [header, ["---"] * len(header)]
     lines += [[escaped_words(cell) for cell in row] for row in rows]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"````{{container}} book-table\n{text}\n````" if fenced else text
+    if not fenced:
+        return text
+    name = "book-failed" if "Why" in header else "book-choices"
+    return f"````{{container}} book-table\n```{{table}}\n:class: {name}\n\n{text}\n```\n````"
 
 
 def metadata(report: Report, edition: Edition) -> dict[str, Any]:
