@@ -54,6 +54,7 @@ def add_rerun_notes(app: Sphinx, doctree: nodes.document) -> None:
         fields["command"] = f'make run NB={notebook.name} P="…"'
         fields["repository"] = data.get("repository")
         fields["parameters"] = [p for p in notebook.parameters.values() if p.name not in FILES]
+        fields["relations"] = notebook.relations
     if html := _ENVIRONMENT.get_template("rerun.html").render(fields).strip():
         title.insert(1, nodes.raw("", html, format="html"))
 

@@ -6,12 +6,18 @@ parameter with its type, its unit, the allowed range and a description:
     budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
 
 A range is an interval (open or closed at either end), a set of choices in braces, or the word
-``any``. An end of an interval may be the name of an earlier number of the page, ``[1, size]``. A
-list may be empty, or repeat a value, only if its default does; one that repeats a value must keep
-the length of its default, such as one cost a source. The parameter ``sources: str`` declares that
+``any``, where there is no rule at all. An end of an interval may be the name of an earlier number
+of the page, ``[1, size]``. A list may be empty, or repeat a value, only if its default does; one
+that repeats a value must keep the length of its default, such as one cost a source. The parameter ``sources: str`` declares that
 the notebook takes a reader's own table: its range is the key, in ``book/_tables.yml``, of the
 function that reads the table. N in a range is the number of rows of the table, or of the default
-one. ``trace: str`` declares that the notebook takes a reader's trace of publications.
+one. ``trace: str`` declares that the notebook takes a reader's trace of publications, of which N is
+the number of sources.
+
+What must hold between parameters, or for a list as a whole, is a line of its own in the cell, with
+the reason; `relations` has what it may consist of:
+
+    # relation: training + test <= 190; the record ends after so many weeks
 """
 
 from __future__ import annotations
@@ -32,9 +38,11 @@ import yaml
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from analysis.report.paths import BOOK
+from analysis.report.running.relations import Relation
 from analysis.report.values import ParameterError, parse_value, read_values, suggestion
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
+_RELATION = re.compile(r"# relation: (?P<text>[^;]+); (?P<reason>.+)")
 _END = r"\s*([-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]\w*)\s*"
 _INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
 _SET = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
@@ -88,7 +96,12 @@ class Parameter:
         except ValidationError as refused:
             (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
             if error["type"] in _OUTSIDE:
-                message = f"{self.name} must be in {allowed}, got {error['input']!r:.80}"
+                wrong = error["input"]
+                near = suggestion(wrong, _choices(allowed)) if isinstance(wrong, str) else ""
+                message = f"{self.name} must be in {allowed}, got {wrong!r:.80}{near}"
+                message += "".join(
+                    f", where {end} is {numbers[end]!r}" for end in sorted(self.ends - {_ROWS})
+                )
             else:
                 message = f"{self.name} must be of type {self.type}, got {value!r:.80}"
             raise ParameterError(message) from None
@@ -140,8 +153,9 @@ class Notebook:
         describes.
         """
         found: dict[str, Parameter] = {}
-        cells = [c for c in self.content.cells if "parameters" in c.metadata.get("tags", [])]
-        for line in filter(str.strip, (line for c in cells for line in c.source.splitlines())):
+        for line in self._declarations:
+            if line.startswith("#"):  # a relation, of which `relations` has the rules
+                continue
             parameter = self._parse_line(line)
             earlier = {p.name for p in found.values() if p.type in {"int", "float"}}
             if unknown := parameter.ends - {_ROWS} - earlier:
@@ -151,6 +165,36 @@ class Notebook:
                 )
             found[parameter.name] = parameter
         return found
+
+    @cached_property
+    def relations(self) -> list[Relation]:
+        """The declared relations, each of which is checked after the ranges.
+
+        Raises ParameterError if a line is malformed, or names what is no parameter of the page.
+        """
+        found = []
+        for line in filter(re.compile("#").match, self._declarations):
+            parts = _RELATION.fullmatch(line)
+            if parts is None:
+                raise ParameterError(
+                    f"{self.path.name}: a line of the parameters cell that begins with # must read "
+                    f"'# relation: comparison; reason', got {line!r}"
+                )
+            relation = Relation.parse(parts["text"].strip(), parts["reason"].strip())
+            if unknown := set(relation.names) - {_ROWS} - self.parameters.keys():
+                raise ParameterError(
+                    f"{self.path.name}: the relation {relation.text!r} must name parameters of the "
+                    f"page, got {', '.join(sorted(unknown))}"
+                )
+            found.append(relation)
+        return found
+
+    @property
+    def _declarations(self) -> list[str]:
+        """The lines of the parameters cell."""
+        cells = [c for c in self.content.cells if "parameters" in c.metadata.get("tags", [])]
+        lines = (line.strip() for c in cells for line in c.source.splitlines())
+        return [line for line in lines if line]
 
     def resolve(self, given: Mapping[str, Any], table: Sized | None = None) -> dict[str, Any]:
         """Check given parameters and fill in the defaults.
@@ -169,14 +213,23 @@ class Notebook:
             if given.get(name):
                 raise ParameterError(f"{name} must be given as a file, with {name.upper()}=")
         numbers: dict[str, Any] = {}
-        if any(_ROWS in parameter.ends for parameter in self.parameters.values()):
-            numbers[_ROWS] = len(_table_reader("default")() if table is None else table)
+        named = [p.ends for p in self.parameters.values()] + [{*r.names} for r in self.relations]
+        if _ROWS in set().union(*named):
+            numbers[_ROWS] = len(self._default_table() if table is None else table)
         for parameter in self.parameters.values():
             value = given.get(parameter.name, parameter.default)
             file = parameter.name in FILES
             numbers[parameter.name] = value if file else parameter.check(value, numbers)
+        for relation in self.relations:
+            relation.check(numbers)
         numbers.pop(_ROWS, None)
         return numbers
+
+    def _default_table(self) -> Sized:
+        """Return what the documents have in place of a reader's own file."""
+        taken = next((name for name in FILES if name in self.parameters), FILES[0])
+        table: Sized = _table_reader(taken, "default")()
+        return table
 
     def describe(self) -> list[str]:
         """Return one phrase a parameter: name, type, range and default."""
@@ -312,27 +365,36 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
     return values
 
 
-def read_table(path: str, reader: str) -> Sized:
-    """Read a reader's own table with the function of ``book/_tables.yml`` for a key.
+def read_table(parameter: Parameter, path: str) -> Sized:
+    """Read a reader's own file with the function of ``book/_tables.yml`` for the parameter's range.
 
-    Raises ValueError naming the file, the row, the column and the reason.
+    Raises ValueError naming the file and the reason.
     """
-    table: Sized = _table_reader(reader)(path)
+    table: Sized = _table_reader(parameter.name, parameter.allowed)(path)
     return table
 
 
-def check_table(name: str, table: Sized, parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError if the page's function in ``_tables.yml`` finds that the two do not fit."""
+def check_together(name: str, table: Sized | None, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if the page's function in ``_tables.yml`` cannot take parameters and file.
+
+    `table`: what was read from the reader's own file, None without one; `parameters`: with the path
+    of that file, or an empty text.
+    """
     if check := read_values(BOOK / "_tables.yml").get("together", {}).get(name):
         resolve_name(check)(table, parameters)
 
 
-def _table_reader(what: str) -> Any:
-    return resolve_name(read_values(BOOK / "_tables.yml")["sources"][what])
+def _table_reader(parameter: str, what: str) -> Any:
+    return resolve_name(read_values(BOOK / "_tables.yml")[parameter][what])
 
 
 def _number(text: str) -> Any:
     return float(text) if "inf" in text else parse_value(text)
+
+
+def _choices(allowed: str) -> list[str]:
+    """Return the choices of a range that is a set."""
+    return [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
 
 
 def _constraint(allowed: str, kind: type) -> Any:
@@ -347,7 +409,7 @@ def _constraint(allowed: str, kind: type) -> Any:
         return Field(**{k: v for k, v in bounds.items() if kind is float or math.isfinite(v)})
     if allowed == "any":
         return Field()
-    choices = [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
+    choices = _choices(allowed)
     known = choices if kind is str else [_number(choice) for choice in choices]
 
     def among(value: Any) -> Any:

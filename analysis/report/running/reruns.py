@@ -10,7 +10,7 @@ from typing import Any
 
 from analysis.report.running.notebooks import (
     OwnFile,
-    check_table,
+    check_together,
     file_facts,
     find_notebook,
     profile_parameters,
@@ -37,6 +37,7 @@ def rerun_job(
     """
     notebook = find_notebook(name)
     files: list[OwnFile] = []
+    table: Sized | None = None
     for parameter, path in (("sources", sources_path), ("trace", trace_path)):
         if path:
             if parameter not in notebook.parameters:
@@ -44,15 +45,13 @@ def rerun_job(
             files.append(OwnFile.read(parameter, path))
             if not files[-1].content.strip():
                 raise ParameterError(f"{path}: the file is empty")
-    table: Sized | None = None
-    if sources_path:
-        table = read_table(sources_path, notebook.parameters["sources"].allowed)
+            table = read_table(notebook.parameters[parameter], path)
     parameters = notebook.resolve(given, table)
-    if table is not None:
-        try:
-            check_table(name, table, parameters)
-        except ValueError as error:
-            raise ValueError(f"{sources_path}: {error}") from None
+    try:
+        check_together(name, table, parameters | {"sources": sources_path, "trace": trace_path})
+    except ValueError as error:
+        own = sources_path or trace_path
+        raise ValueError(f"{own}: {error}" if own else str(error)) from None
     published = notebook.resolve(profile_parameters("paper").get(name, {}))
     document = parameters == published and not files
     inputs = json.dumps([parameters, file_facts(files)], sort_keys=True).encode()

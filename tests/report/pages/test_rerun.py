@@ -13,6 +13,7 @@ from sphinx.util.docutils import docutils_namespace
 from analysis.report.collate import DATA
 from analysis.report.pages import rerun
 from analysis.report.running.notebooks import Parameter
+from analysis.report.running.relations import Relation
 
 PARAMETERS = [
     Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled"),
@@ -25,15 +26,17 @@ DOCUMENTS = {"budget": 1, "kernels": [], "law": "exponential", "sources": ""}
 
 @pytest.fixture
 def built(tmp_path, monkeypatch):
-    notebook = SimpleNamespace(name="page", parameters={p.name: p for p in PARAMETERS})
+    relation = Relation.parse("len(kernels) < 4", "there is room for <three>")
+    declared = {p.name: p for p in PARAMETERS}
+    notebook = SimpleNamespace(name="page", parameters=declared, relations=[relation])
     monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
 
-    def build(address, document=False, files=None, **mine):
+    def build(address, document=False, files=None, name="part/page", **mine):
         (tmp_path / "page.md").write_text("# A page\n\nWords.\n")
         run = {"given": mine, "parameters": DOCUMENTS | mine, "documents": DOCUMENTS}
         run["files"] = files or {}
         book = {"address": address, "targets": {}, "numbers": {}}
-        data = {"runs": {"part/page": run}, "document": document, "profile": "paper", "book": book}
+        data = {"runs": {name: run}, "document": document, "profile": "paper", "book": book}
         (tmp_path / DATA).write_text(json.dumps(data))
         settings = {
             "extensions": ["myst_parser", "analysis.report.pages.sphinx_ext"],
@@ -77,6 +80,12 @@ def test_changed_parameters_stand_beside_the_documents_and_the_others_are_folded
     assert "<summary>1 parameter as in the documents</summary>" in folded
     assert rows(folded) == [["kernels generators, all of them if empty", "(empty)", "(empty)"]]
     assert 'href="../book/part/page.html">The book\'s page</a>' in open_part
+
+
+def test_the_command_comes_with_ranges_and_relations(built):
+    text = built("../book", document=True, name="page")
+    assert "sources per epoch: how many are crawled (int, in [1, N])" in text
+    assert ">len(kernels) &lt; 4</code> must hold: there is room for &lt;three&gt;" in text
 
 
 def test_without_a_book_the_page_names_it_and_links_nowhere(built):

@@ -255,9 +255,10 @@ def test_n_is_the_number_of_the_readers_sources(page):
         notebook.resolve({"budget": 6}, five)
 
 
-def test_what_reads_a_table_is_named_beside_the_pages(book, tmp_path):
+def test_what_reads_a_table_is_named_beside_the_pages(page, tmp_path):
     (tmp_path / "my.csv").write_text("a\nb\nc\n")
-    assert len(read_table(str(tmp_path / "my.csv"), "any")) == 3
+    sources = page('sources: str = ""  # path; any; CSV file').parameters["sources"]
+    assert len(read_table(sources, str(tmp_path / "my.csv"))) == 3
 
 
 def test_a_default_may_be_too_large_for_fewer_sources(page):

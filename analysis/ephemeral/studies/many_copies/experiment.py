@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.checks import check_integer
 from analysis.ephemeral.instances import random_set
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
 from analysis.ephemeral.timetables.copies import common_period, enough_copies, two_level
 
@@ -18,9 +18,9 @@ from analysis.ephemeral.timetables.copies import common_period, enough_copies, t
 EXACT = 1e-11
 
 
-def check_sources(sources: Sources, parameters: Mapping[str, Any]) -> None:
-    """Refuse a reader's sources whose due ages at the page's budget have no common multiple."""
-    common_period(sources, parameters["budget"])
+def check_sources(sources: Sources | None, parameters: Mapping[str, Any]) -> None:
+    """Refuse sources whose due ages at the page's budget have no common multiple."""
+    common_period(four_sources() if sources is None else sources, parameters["budget"])
 
 
 def losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -146,6 +146,11 @@ def service_law(law: str, variation: float) -> ServiceLaw:
         "hyper-exponential": lambda: laws.hyperexponential(variation),
     }
     return known[check_choice("law", law, LAWS)]()
+
+
+def check_law(_: object, parameters: Mapping[str, Any]) -> None:
+    """Refuse a law of the page's range at a shape at which the queue cannot be computed."""
+    reader_law(parameters["own_law"], parameters["own_shape"])
 
 
 def reader_law(own_law: str, own_shape: float) -> ServiceLaw:

@@ -10,7 +10,7 @@ choices too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +81,11 @@ def own_keys(
                 f"{gamma:.6g}: take a smaller service_rate or larger arrival_rates"
             )
     return keys
+
+
+def check_rows(_: object, parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters with a row that `own_keys` refuses."""
+    own_keys(*(parameters[name] for name in ("arrival_rates", "K", "gammas", "service_rate")))
 
 
 def _keys(arrival_rates: Sequence[float], K: int, gammas: Sequence[float]) -> list[Key]:

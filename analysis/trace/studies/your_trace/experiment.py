@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,24 @@ LABELS = {
     "oracle": "index, test-period rates",
     "feed": "index that sees contents",
 }
+
+
+def own_trace(path: str) -> Trace:
+    """Read the reader's file, whatever is then done with equal rows."""
+    return read_trace(path, duplicates="keep")[0]
+
+
+def check_trace(_: object, parameters: Mapping[str, Any]) -> None:
+    """Refuse a trace without items enough for the training and the test that the parameters set."""
+    trace, _ = load(parameters["trace"], parameters["duplicates"])
+    names = ("share", "half_life", "budget", "period", "phases")
+    plan = experiment(trace, *(parameters[name] for name in names))
+    for period, rates in {"training": plan.trained, "test": plan.tested}.items():
+        if not rates.any():
+            raise ValueError(
+                f"share must leave items for training and test, got {parameters['share']} and none "
+                f"in the {period} period"
+            )
 
 
 def load(path: str, duplicates: str) -> tuple[Trace, list[Repair]]:
