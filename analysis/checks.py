@@ -9,7 +9,9 @@ array of int64 or float64 in C order; callers use this value, not the argument.
 from __future__ import annotations
 
 import math
+import os
 import reprlib
+import stat
 from collections.abc import Iterable, Sequence, Sized
 from numbers import Rational, Real
 from typing import Any
@@ -25,6 +27,15 @@ DEEPEST = 64
 """Axes that an array may have in NumPy."""
 Rng = np.random.Generator | np.random.SeedSequence | int | Sequence[int] | None
 """A generator of random numbers, or the seed of a new one: what `check_rng` takes."""
+MOST_BYTES = 10**9
+"""Size of the largest file that is read, packed or not."""
+_KINDS_OF_FILES = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
 ROW_SUM, SINGLE_ROW_SUM = 1e-9, 1e-6
 """Tolerances of the sum of a row of probabilities in float64, and in float32."""
 
@@ -131,6 +142,41 @@ def check_kind(name: str, value: Any, *kinds: type | None) -> None:
     if not isinstance(value, taken):
         wanted = " or ".join("None" if kind is None else kind.__name__ for kind in kinds)
         raise ValueError(f"{name} must be of class {wanted}, got {shown(value)}")
+
+
+def check_file(name: str, path: Any, most: float = MOST_BYTES) -> str:
+    """Return the path of a file that a user names, if it is a regular file of bounded size.
+
+    A device or a pipe may be read for ever. The file is not opened: opening a pipe may wait.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    path : str or PathLike
+    most : float
+        Largest size in bytes; ``math.inf`` for no bound.
+
+    Raises
+    ------
+    ValueError
+        If `path` is no text or path, contains a zero, names a folder, a device, a pipe or a socket,
+        or a file of more than `most` bytes.
+    OSError
+        If there is no such file, or it is out of reach.
+    """
+    check_kind(name, path, str, os.PathLike)
+    text = os.fspath(path)
+    if not isinstance(text, str) or "\0" in text:
+        raise ValueError(f"{name} must be the name of a file, got {shown(path)}")
+    found = os.stat(text)
+    if not stat.S_ISREG(found.st_mode):
+        kind = _KINDS_OF_FILES.get(stat.S_IFMT(found.st_mode), "something else")
+        raise ValueError(f"{name} must be a regular file, got {kind}: {shown(text)}")
+    if found.st_size > most:
+        size = f"{found.st_size:,} bytes in {shown(text)}"
+        raise ValueError(f"{name} must be a file of at most {most:,} bytes, got {size}")
+    return text
 
 
 def check_array(

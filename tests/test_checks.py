@@ -1,6 +1,9 @@
 """Arguments: what is a number, what is none, and what the messages say."""
 
 import ast
+import gzip
+import os
+import socket
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,8 +15,10 @@ import analysis
 from analysis.checks import (
     LARGEST,
     LONGEST,
+    MOST_BYTES,
     check_array,
     check_choice,
+    check_file,
     check_integer,
     check_integers,
     check_kind,
@@ -21,6 +26,11 @@ from analysis.checks import (
     check_truths,
     shown,
 )
+from analysis.crawl.settings import read_sources
+from analysis.ephemeral import Scheduler, Sources, tables
+from analysis.report.running.reruns import rerun_job
+from analysis.report.running.values import parse_assignments
+from analysis.trace import read_trace
 
 #: By name: NumPy makes a float or an int of each, and none is a number.
 NO_NUMBERS = {
@@ -322,3 +332,85 @@ def test_what_a_check_returns_is_used():
             ):
                 thrown_away.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
     assert thrown_away == []
+
+
+# Files that users name.
+
+
+def test_regular_file_is_accepted(tmp_path):
+    path = tmp_path / "my.csv"
+    path.write_bytes(b"12345")
+    assert check_file("path", path) == str(path)
+    assert check_file("path", str(path), most=5) == str(path)
+    (tmp_path / "link.csv").symlink_to(path)
+    assert check_file("path", tmp_path / "link.csv") == str(tmp_path / "link.csv")
+    with pytest.raises(ValueError, match="path must be a file of at most 4 bytes, got 5 bytes"):
+        check_file("path", path, most=4)
+    with pytest.raises(FileNotFoundError):
+        check_file("path", tmp_path / "none.csv")
+
+
+@pytest.fixture(params=["folder", "pipe", "socket", "device", "link to a device"])
+def endless(request, tmp_path):
+    """What can be named like a file, and is none."""
+    path = tmp_path / "my.csv"
+    if request.param == "folder":
+        path.mkdir()
+    elif request.param == "pipe":
+        os.mkfifo(path)
+    elif request.param == "socket":
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(path))
+    elif request.param == "device":
+        return Path(os.devnull)
+    else:
+        path.symlink_to("/dev/zero")
+    return path
+
+
+def readers():
+    """Every function that reads a file which a user names, by name."""
+    return {
+        "Sources.from_csv": Sources.from_csv,
+        "Sources.from_parquet": Sources.from_parquet,
+        "Scheduler.load": Scheduler.load,
+        "read_trace": read_trace,
+        "read_sources": read_sources,
+        "parameters": lambda path: parse_assignments(f"@{path}"),
+        "own sources": lambda path: rerun_job("four-sources", {}, str(path), runs=path.parent),
+        "own trace": lambda path: rerun_job("your-trace", {}, "", str(path), runs=path.parent),
+    }
+
+
+@pytest.mark.parametrize("name", readers())
+def test_endless_file_is_refused_unread(name, endless):
+    with pytest.raises(ValueError, match="must be a regular file, got a "):
+        readers()[name](endless)
+
+
+@pytest.mark.parametrize("name", readers())
+def test_huge_file_is_refused_unread(name, tmp_path):
+    """A sparse file: it takes no room on the disk."""
+    path = tmp_path / "my.csv"
+    with open(path, "wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    if name == "Scheduler.load":  # what `save` wrote may be larger
+        os.truncate(path, 10)
+    with pytest.raises(ValueError, match=r"at most 1,000,000,000 bytes|that `save` wrote"):
+        readers()[name](path)
+
+
+@pytest.mark.parametrize("path", [3, b"my.csv", None, "my\0.csv", True])
+def test_what_names_no_file_is_refused(path):
+    with pytest.raises(ValueError, match="path must be"):
+        check_file("path", path)
+
+
+def test_packed_table_is_bounded_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_BYTES", 1000)
+    path = tmp_path / "my.csv.gz"
+    path.write_bytes(gzip.compress(b"name,arrival_rate,mean_utility,decay_rate\na,1,1,1\n"))
+    assert len(Sources.from_csv(path)) == 1
+    path.write_bytes(gzip.compress(b"0" * 1001))
+    with pytest.raises(ValueError, match="at most 1,000 bytes when it is unpacked"):
+        Sources.from_csv(path)

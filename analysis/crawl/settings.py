@@ -38,7 +38,7 @@ import pandas as pd
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
-from analysis.checks import check_choice, check_integer, check_number, check_whole
+from analysis.checks import check_choice, check_file, check_integer, check_number, check_whole
 from analysis.crawl import policies
 from analysis.crawl.feeds.reader import HALF_LIFE, FeedReader, Reading
 from analysis.crawl.feeds.reply import Reply
@@ -184,6 +184,6 @@ def _number(value: Any) -> Any:
 def ends_in_newline(path: Any) -> bool:
     """Return whether a file ends in a newline; True where there is none to be read."""
     try:
-        return Path(path).read_bytes().endswith(b"\n")
-    except OSError:
+        return Path(check_file("path", path)).read_bytes().endswith(b"\n")
+    except (OSError, ValueError):
         return True

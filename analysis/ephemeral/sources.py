@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_kind, check_number, shown
+from analysis.checks import check_array, check_file, check_kind, check_number, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -308,7 +308,7 @@ class Sources:
         import pandas as pd
 
         try:
-            return cls.from_frame(pd.read_parquet(path), period)
+            return cls.from_frame(pd.read_parquet(check_file("path", path)), period)
         except (OSError, ValueError) as error:
             raise ValueError(f"{path}: {str(error).strip()}") from None
 

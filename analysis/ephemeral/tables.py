@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.checks import MOST_BYTES, check_file
 from analysis.extras import missing_extra
 
 try:
@@ -94,7 +95,7 @@ def read_careful_csv(path: str | PathLike[str], *, skip_blank_lines: bool = True
     Blank lines are left out, or else are rows without any text. ValueError if the file is empty,
     cannot be read, a column occurs twice, or a row has too many fields.
     """
-    text = _decoded(_unpacked(path))
+    text = _decoded(_unpacked(path).to_pybytes())
     as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "skipinitialspace": True}
     try:
         header = pd.Index(pd.read_csv(io.StringIO(text), header=None, nrows=1, **as_text).iloc[0])
@@ -116,12 +117,20 @@ def read_careful_csv(path: str | PathLike[str], *, skip_blank_lines: bool = True
         raise ValueError("the file is empty") from None
 
 
-def _unpacked(path: str | PathLike[str]) -> bytes:
-    """Return the content of a file, unpacked if it is packed by gzip."""
-    content = Path(path).read_bytes()
-    packed = content.startswith(b"\x1f\x8b")
-    stream = pyarrow.input_stream(pyarrow.py_buffer(content), "gzip" if packed else None)
-    return bytes(stream.read())
+def _unpacked(path: str | PathLike[str]) -> pyarrow.Buffer:
+    """Return the content of a file, unpacked if it is packed by gzip.
+
+    ValueError if the file is no regular one, or its content has more than `MOST_BYTES`.
+    """
+    content = Path(check_file("path", path)).read_bytes()
+    if not content.startswith(b"\x1f\x8b"):
+        return pyarrow.py_buffer(content)
+    unpacked = pyarrow.input_stream(pyarrow.py_buffer(content), "gzip").read_buffer(MOST_BYTES + 1)
+    if unpacked.size > MOST_BYTES:
+        raise ValueError(
+            f"path must be a file of at most {MOST_BYTES:,} bytes when it is unpacked, got more"
+        )
+    return unpacked
 
 
 def _decoded(content: bytes) -> str:
@@ -145,7 +154,7 @@ def read_plain_csv(path: str | PathLike[str]) -> pd.DataFrame:
     types = {"name": pyarrow.string(), **dict.fromkeys((*COLUMNS[1:], "cost"), pyarrow.float64())}
     try:
         table = pyarrow.csv.read_csv(
-            fspath(path),
+            pyarrow.BufferReader(_unpacked(path)),
             parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
             convert_options=pyarrow.csv.ConvertOptions(column_types=types),
         )

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 import yaml
 
+from analysis.checks import check_file
+
 #: Greatest depth of nested lists and mappings.
 MAX_DEPTH = 20
 _TAG = "tag:yaml.org,2002:"
@@ -152,7 +154,7 @@ def read_values(path: Path) -> dict[str, Any]:
     Raises ParameterError naming the file and the place in it.
     """
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader)
+        content = yaml.load(Path(check_file("file", path)).read_text(encoding="utf-8"), Loader)
     except yaml.YAMLError as error:
         raise ParameterError(f"{path}: cannot be read: {_error_text(error)}") from None
     except (OSError, ValueError) as error:

@@ -42,8 +42,8 @@ def mend_exports(crawler: Crawler) -> None:
 
 
 def cut_torn_line(path: str | PathLike[str]) -> None:
-    """Cut a file after its last line break; do nothing if there is no file."""
-    if not Path(path).exists():
+    """Cut a file after its last line break; do nothing if there is no regular file."""
+    if not Path(path).is_file():
         return
     with open(path, "rb+") as file:
         place = size = file.seek(0, SEEK_END)

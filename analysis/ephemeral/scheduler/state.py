@@ -7,6 +7,7 @@ and every array is valid for a scheduler.
 
 from __future__ import annotations
 
+import math
 from hashlib import sha256
 from os import PathLike
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
+from analysis.checks import check_file
 from analysis.ephemeral.scheduler.calendar.buckets import NEVER, NO_CAPS, Limits, precision_of
 from analysis.files import replacing
 
@@ -73,7 +75,7 @@ def write_state(path: str | PathLike[str], state: State) -> None:
 
 def read_state(path: str | PathLike[str]) -> State:
     """Read a state that `write_state` wrote; ValueError if the file's content is not valid."""
-    with open(path, "rb") as file:
+    with open(check_file("path", path, math.inf), "rb") as file:
         try:
             with np.load(file, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}

@@ -8,11 +8,11 @@ parameter with its type, its unit, the allowed range and a description:
 A range is an interval (open or closed at either end), a set of choices in braces, or the word
 ``any``, where there is no rule at all. An end of an interval may be the name of an earlier number
 of the page, ``[1, size]``. A list may be empty, or repeat a value, only if its default does; one
-that repeats a value must keep the length of its default, such as one cost a source. The parameter ``sources: str`` declares that
-the notebook takes a reader's own table: its range is the key, in ``book/_tables.yml``, of the
-function that reads the table. N in a range is the number of rows of the table, or of the default
-one. ``trace: str`` declares that the notebook takes a reader's trace of publications, of which N is
-the number of sources.
+that repeats a value must keep the length of its default, such as one cost a source. The parameter
+``sources: str`` declares that the notebook takes a reader's own table: its range is the key, in
+``book/_tables.yml``, of the function that reads the table. N in a range is the number of rows of
+the table, or of the default one. ``trace: str`` declares that the notebook takes a reader's trace
+of publications, of which N is the number of sources.
 
 What must hold between parameters, or for a list as a whole, is a line of its own in the cell, with
 the reason; `relations` has what it may consist of:
@@ -37,6 +37,7 @@ import jupytext
 import yaml
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
+from analysis.checks import check_file
 from analysis.report.paths import BOOK
 from analysis.report.running.relations import Relation
 from analysis.report.values import ParameterError, parse_value, read_values, suggestion
@@ -268,8 +269,8 @@ class OwnFile:
 
     @classmethod
     def read(cls, parameter: str, path: str) -> OwnFile:
-        """Read a file."""
-        return cls(parameter, Path(path).name, Path(path).read_bytes())
+        """Read a file; ValueError if it is no regular one, or too large."""
+        return cls(parameter, Path(path).name, Path(check_file(parameter, path)).read_bytes())
 
     @property
     def shipped(self) -> str:
