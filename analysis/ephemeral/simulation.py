@@ -75,12 +75,16 @@ class Cycle:
         Crawls per epoch of each source.
     average_reward : float
         Reward per epoch over one period: the exact long-run value.
+    repeats : bool
+        False for the second half of a run in which no ages came twice, as `long_run` returns it:
+        its frequencies and reward are averages over that half.
     """
 
     start: int
     crawls: tuple[tuple[int, ...], ...]
     frequency: NDArray[np.float64]
     average_reward: float
+    repeats: bool = True
 
     @property
     def period(self) -> int:
@@ -216,6 +220,30 @@ def long_run_cycle(
     >>> round(cycle.average_reward, 2)
     260.39
     """
+    cycle = long_run(sources, policy, budget, initial_age=initial_age, max_epochs=max_epochs)
+    if not cycle.repeats:
+        slowest = float(sources.decay.min())
+        raise NotConverged(
+            f"no ages came twice within max_epochs = {max_epochs} epochs (the slowest source keeps "
+            f"exp(-{slowest:.3g}) of its content in one); raise max_epochs, take a longer period "
+            "or faster decay, or average over a run of `simulate`"
+        )
+    return cycle
+
+
+def long_run(
+    sources: Sources,
+    policy: Policy | str,
+    budget: int,
+    *,
+    initial_age: ArrayLike | None = None,
+    max_epochs: int = 100_000,
+) -> Cycle:
+    """Return the cycle of `long_run_cycle`; where none shows, the second half of the run.
+
+    Sources that are alike in decay may pass through billions of ages before any come twice, while
+    averages over a long run change no more. `repeats` tells the two apart.
+    """
     check_kind("sources", sources, Sources)
     check_kind("policy", policy, str, Policy)
     budget = check_whole("budget", budget, 1, len(sources))
@@ -223,17 +251,11 @@ def long_run_cycle(
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
     start = _ages(sources, np.zeros(len(sources), int) if initial_age is None else initial_age)
     steps, first = play_ages(sources, chooser, budget, start, max_epochs)
-    if first is None:
-        slowest = float(sources.decay.min())
-        raise NotConverged(
-            f"no ages came twice within max_epochs = {max_epochs} epochs (the slowest source keeps "
-            f"exp(-{slowest:.3g}) of its content in one); raise max_epochs, take a longer period "
-            "or faster decay, or average over a run of `simulate`"
-        )
-    crawls = tuple(tuple(arms.tolist()) for arms, _ in steps[first:])
+    begin = max_epochs // 2 if first is None else first
+    crawls = tuple(tuple(arms.tolist()) for arms, _ in steps[begin:])
     counts = np.bincount(np.concatenate(crawls).astype(int), minlength=len(sources))
-    mean = float(np.mean([reward for _, reward in steps[first:]]))
-    return Cycle(first, crawls, counts / len(crawls), mean)
+    mean = float(np.mean([reward for _, reward in steps[begin:]]))
+    return Cycle(begin, crawls, counts / len(crawls), mean, first is not None)
 
 
 def _ages(sources: Sources, initial_age: ArrayLike) -> Ints:

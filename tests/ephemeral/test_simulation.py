@@ -15,6 +15,8 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.instances import wide_set
 from analysis.ephemeral.policies import POLICIES, SingleSourcePolicy, named_policy
+from analysis.ephemeral.simulation import long_run
+from analysis.results import NotConverged
 
 
 @pytest.mark.parametrize("policy", ["whittle", "myopic", "greedy", "round-robin"])
@@ -204,3 +206,23 @@ def test_a_policy_is_shown_the_epochs_since_the_last_crawl(initial_state, ages):
     sources = Sources([1.0, 1.0], [1.0, 1.0], [1.0, 1.0])
     simulate(sources, policy, 1, 5, initial_state=initial_state)
     assert policy.ages == ages
+
+
+def test_long_run_is_the_cycle_where_one_shows():
+    found = long_run(four_sources(), "whittle", 2)
+    cycle = long_run_cycle(four_sources(), "whittle", 2)
+    assert (found.start, found.crawls, found.repeats) == (cycle.start, cycle.crawls, True)
+
+
+def test_long_run_averages_where_no_cycle_shows():
+    """Twenty sources that decay alike: their ages hardly ever come twice."""
+    size = 20
+    alike = Sources(np.linspace(1.0, 2.9, size), np.ones(size), np.full(size, 0.3))
+    with pytest.raises(NotConverged, match="max_epochs"):
+        long_run_cycle(alike, "whittle", 3, max_epochs=4000)
+    found = long_run(alike, "whittle", 3, max_epochs=4000)
+    assert not found.repeats
+    assert found.period == 2000
+    assert found.frequency.sum() == pytest.approx(3)
+    run = simulate(alike, "whittle", 3, 8000)
+    assert found.average_reward == pytest.approx(run.reward[4000:].mean(), rel=1e-3)

@@ -24,7 +24,7 @@ from scipy.stats import binom, poisson
 
 from analysis.arrays import Floats
 from analysis.checks import Rng, check_array, check_choice, check_integer, check_number, check_rng
-from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions, model
 from analysis.learning.scheme.thresholds import whittle_threshold
@@ -213,5 +213,5 @@ def fitted_thresholds(
             share.append(1 - (levels[:, arm] - basis @ found).var() / levels[:, arm].var())
         policy = GreedyThresholdPolicy(sources, q, LspeOptions(threshold=form))
         squares[form] = float(np.min(share))
-        rewards[form] = long_run_cycle(sources, policy, budget).average_reward
+        rewards[form] = long_run(sources, policy, budget).average_reward
     return ThresholdFit(squares, rewards)

@@ -14,7 +14,7 @@ import numpy as np
 from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_integer, check_kind, check_whole
 from analysis.display import brief
-from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import mean_content
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
@@ -54,9 +54,9 @@ class Learned:
         return Estimate.of(self.late_rewards(share))
 
     def greedy_rewards(self, sources: Sources, options: LspeOptions, budget: int) -> Floats:
-        """Long-run reward of the learned thresholds without any draws, exactly; shape (R,)."""
+        """Long-run reward of the learned thresholds without any draws; shape (R,)."""
         policies = [GreedyThresholdPolicy(sources, q, options) for q in self.q]
-        return np.array([long_run_cycle(sources, p, budget).average_reward for p in policies])
+        return np.array([long_run(sources, p, budget).average_reward for p in policies])
 
 
 def learned(

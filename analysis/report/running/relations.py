@@ -61,8 +61,8 @@ class Relation:
             tree = ast.parse(text, mode="eval").body
         except SyntaxError:
             raise _malformed(text) from None
-        names = dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-        names = tuple(name for name in names if name not in FUNCTIONS)
+        named = dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+        names = tuple(name for name in named if name not in FUNCTIONS)
         return cls(text, reason, names, _relation(tree, text))
 
     def check(self, values: Mapping[str, Any]) -> None:

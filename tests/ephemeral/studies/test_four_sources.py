@@ -8,7 +8,7 @@ import pytest
 
 from analysis.ephemeral.optimum.exact import optimal_average_reward
 from analysis.ephemeral.policies import SingleSourcePolicy
-from analysis.ephemeral.simulation import long_run_cycle, simulate
+from analysis.ephemeral.simulation import Cycle, long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.studies.four_sources.claims import claims
 from analysis.ephemeral.studies.four_sources.experiment import (
@@ -202,7 +202,9 @@ def test_captions_name_who_is_highest_and_not_one_of_several_that_are_alike(util
 
 
 def test_a_cycle_of_one_epoch_has_no_plural():
-    assert rhythm(1) == "The crawls are the same at every epoch"
-    assert rhythm(7) == "The crawls repeat with period 7"
+    once, seven = (Cycle(0, ((0,),) * period, np.ones(1), 1.0) for period in (1, 7))
+    assert rhythm(once) == "The crawls are the same at every epoch"
+    assert rhythm(seven) == "The crawls repeat with period 7"
+    assert "No ages come twice" in rhythm(replace(seven, repeats=False))
     assert still_apart([1.0, 1.004]) == "differ by less than 0.01"
     assert still_apart([1.0, 1.12]) == "still differ by 0.12"

@@ -99,19 +99,21 @@ def save_states(
         fig,
         trajectory_frame(sources, run),
         caption=f"Content of {shown_in_words(sources)} and crawls (dots) under the index policy "
-        f"with $M = {budget}$, from {initial_state} sources. {rhythm(cycle.period)}; the dotted "
+        f"with $M = {budget}$, from {initial_state} sources. {rhythm(cycle)}; the dotted "
         f"line is $u^*$.{_redraws(of)}",
         alt=f"Saw-tooth curves of the content of {counted(len(shown), 'source')} over "
         f"{counted(horizon, 'epoch')} with {budget} crawled at each. In the long run: {said}. "
-        f"{rhythm(cycle.period)}.",
+        f"{rhythm(cycle)}.",
     )
 
 
-def rhythm(period: int) -> str:
+def rhythm(cycle: Cycle) -> str:
     """Return a text on how the crawls of a cycle repeat."""
-    if period == 1:
+    if not cycle.repeats:
+        return "No ages come twice in the longest run that is tried"
+    if cycle.period == 1:
         return "The crawls are the same at every epoch"
-    return f"The crawls repeat with period {period}"
+    return f"The crawls repeat with period {cycle.period}"
 
 
 def save_running_average(

@@ -25,7 +25,8 @@ from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.index import StochasticIndex
 from analysis.ephemeral.stochastic.values import RandomSource, stopping_value
-from analysis.results import AverageSolution, DiscountedSolution, Estimate
+from analysis.ephemeral.theory.definition import index_from_passages
+from analysis.results import AverageSolution, DiscountedSolution, Estimate, NotConverged
 
 #: Policies of the page beside the true index, by label: rules of `analysis.ephemeral.kernels`.
 RULES = {
@@ -34,6 +35,18 @@ RULES = {
     "largest content": "myopic",
     "greedy": "greedy",
 }
+
+
+def simulated_index(content: Floats, alpha: float, state: float) -> tuple[float, float]:
+    """Return the index from simulated passages and the half-width of its interval.
+
+    As `index_from_passages`; both are nan where the content reaches the state too seldom.
+    """
+    try:
+        found = index_from_passages(content, alpha, state)
+    except NotConverged:
+        return np.nan, np.nan
+    return found.value, found.half_width
 
 
 def printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[str, float]:

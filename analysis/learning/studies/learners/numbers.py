@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.arrays import Floats
 from analysis.ephemeral.policies import RoundRobinPolicy
-from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.baselines import JointQOptions
 from analysis.learning.comparison import LearningCurves
@@ -153,10 +153,10 @@ def _save_losses(runs: Mapping[str, LearningCurves], prefix: str, place: str) ->
 
 def _save_yardsticks(arms: Sources, budget: int, prefix: str, place: str) -> None:
     """Save what policies that know the parameters, or need none, lose in the long run."""
-    index = long_run_cycle(arms, "whittle", budget)
+    index = long_run(arms, "whittle", budget)
     save_value(f"learners-{prefix}{place}used", int(np.count_nonzero(index.frequency)))
     for name, policy in (("robin", RoundRobinPolicy()), ("myopic", "greedy")):
-        earned = long_run_cycle(arms, policy, budget).average_reward
+        earned = long_run(arms, policy, budget).average_reward
         lost = max(100 * (1 - earned / index.average_reward), 0.0)
         save_value(f"learners-{prefix}{name}-{place}loss", lost)
 

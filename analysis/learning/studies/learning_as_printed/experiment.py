@@ -16,7 +16,7 @@ import pandas as pd
 
 from analysis.arrays import Floats
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.certainty_equivalence import CertaintyEquivalence
 from analysis.learning.comparison import LearningCurves, compare_learners
@@ -238,7 +238,7 @@ def estimated(sources: Sources, *, horizon: int, seed: int) -> Estimated:
     run = learner.play(sources, content, 1, np.random.default_rng(seed))
     often = run.crawls > horizon / 10
     ratios = np.column_stack([learner.u_star / sources.u_star, learner.decay / sources.decay])
-    best = long_run_cycle(sources, "whittle", 1).average_reward
+    best = long_run(sources, "whittle", 1).average_reward
     return Estimated(float(np.abs(ratios[often] - 1).max()), float(run.expected.mean() / best))
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.ephemeral.optimum.static import random_reward
 from analysis.ephemeral.policies import RoundRobinPolicy
-from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.thresholds import ThresholdValue
@@ -123,8 +123,8 @@ def keep_statements(
     """Keep the predicates, and what simple policies and the index policy do; as `statements`."""
     size = len(sources)
     drawn = random_reward(sources, np.full(size, 1 / size))
-    turns = long_run_cycle(sources, RoundRobinPolicy(), 1).average_reward
-    index = long_run_cycle(sources, "whittle", 1)
+    turns = long_run(sources, RoundRobinPolicy(), 1).average_reward
+    index = long_run(sources, "whittle", 1)
     never = int(np.count_nonzero(index.frequency == 0))
     save_value("printed-random", drawn)
     save_value("printed-round-robin", turns)

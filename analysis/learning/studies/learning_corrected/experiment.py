@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme.frozen import FrozenPolicy
 from analysis.learning.scheme.gradient import gradient_check
@@ -59,7 +59,7 @@ def starts(sources: Sources, budget: int, handicap: float) -> dict[str, Floats]:
 
     `handicap`: threshold of those at the bad start, in units of the largest u*.
     """
-    often = np.argsort(-long_run_cycle(sources, "whittle", budget).frequency, kind="stable")
+    often = np.argsort(-long_run(sources, "whittle", budget).frequency, kind="stable")
     bad = np.zeros(len(sources))
     bad[often[: max(len(sources) // 2, 1)]] = handicap * sources.u_star.max()
     return {ZERO: np.zeros(len(sources)), BAD: bad}
@@ -141,7 +141,7 @@ def ablate(experiment: Experiment, budget: int, options: Mapping[str, LspeOption
     its 95% interval, long-run reward of the learned thresholds without draws, runs whose
     thresholds earn the index policy's reward, runs, and runs that diverged.
     """
-    best = long_run_cycle(experiment.sources, "whittle", budget).average_reward
+    best = long_run(experiment.sources, "whittle", budget).average_reward
     rows = []
     for (name, chosen), start in (
         ((n, o), s) for n, o in options.items() for s in experiment.initial
@@ -226,4 +226,4 @@ def remains(experiment: Experiment, budgets: Iterable[int], cap: int) -> pd.Data
 
 
 def _long_run(sources: Sources, policy: Any, budget: int) -> float:
-    return long_run_cycle(sources, policy, budget).average_reward
+    return long_run(sources, policy, budget).average_reward

@@ -18,7 +18,7 @@ from scipy.integrate import solve_ivp
 from analysis.arrays import Floats, Ints
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.policies import Observation, Policy
-from analysis.ephemeral.simulation import Cycle, long_run_cycle, simulate
+from analysis.ephemeral.simulation import Cycle, long_run, simulate
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme.chains import CAP, Poisson, Recursion, Transitions
 from analysis.learning.scheme.equations import ThresholdFit, index_as_printed, windowed_content
@@ -207,9 +207,12 @@ def repetition(
     """Return the index policy's period, and by how much contents of a run differ one period on.
 
     The period is found on integer ages; the run is another computation, of contents, and may be
-    that of another policy.
+    that of another policy. Where no ages come twice there is no such difference: it is nan.
     """
-    period = long_run_cycle(sources, "whittle", budget).period
+    cycle = long_run(sources, "whittle", budget)
+    period, epochs = cycle.period, max(epochs, 4 * cycle.period)
+    if not cycle.repeats:
+        return period, np.nan
     run = simulate(sources, policy, budget, epochs, initial_state="fresh")
     contents = run.state[:, epochs // 2 :]
     return period, float(np.abs(contents[:, period:] - contents[:, :-period]).max())
