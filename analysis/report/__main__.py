@@ -27,10 +27,13 @@ if __name__ == "__main__":
         sys.exit("error: the book is built on Linux and macOS; on Windows use WSL")
     try:
         from analysis.report.commands import main
+        from analysis.report.files import own_temporary_folder
     except ModuleNotFoundError as error:
         sys.exit(f"error: {missing_extra(error, 'book')}")
 
     # From here on KeyboardInterrupt: `main` stops the notebooks and removes temporary folders.
     for number in handled:
         signal.signal(number, signal.default_int_handler)
-    sys.exit(main())
+    with own_temporary_folder():
+        status = main()
+    sys.exit(status)

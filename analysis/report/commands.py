@@ -18,6 +18,7 @@ from analysis.report.paths import INTERRUPTED, PROFILES, build_folder
 from analysis.report.publishing import comparison
 from analysis.report.publishing.archive.release import check_edition, make_release
 from analysis.report.publishing.metadata.citation import tags_of_commit, this_edition
+from analysis.report.publishing.server import SiteHandler
 from analysis.report.rendering.render import render_book, render_runs, render_single
 from analysis.report.running.build_statistics import measure_build, record_build
 from analysis.report.running.lab import open_lab
@@ -140,7 +141,7 @@ def serve(port: int) -> None:
         raise ValueError(f"port must be in [0, {2**16 - 1}], got {port}")
     if not folder.exists():
         raise RuntimeError("there is no book yet: run 'make book' first")
-    handler = partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    handler = partial(SiteHandler, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
         print(f"http://127.0.0.1:{server.server_port}/ (stop with Ctrl-C)", flush=True)
         server.serve_forever()

@@ -8,13 +8,22 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import filelock
 
 from analysis.report.paths import ROOT
 
 _AT_FDCWD = -100  # paths are relative to the working folder
 _RENAME_EXCHANGE = 2
 _PR_SET_PDEATHSIG = 1
+#: Beginning of the names of folders for temporary files; short, because sockets lie in them.
+_TEMPORARY = "book-"
+#: Their lock, which nothing else in such a place has.
+_LOCK = "which-source-next.lock"
 
 
 def replace_folder(new: Path, target: Path) -> None:
@@ -55,6 +64,29 @@ def empty_folder(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
+
+
+@contextmanager
+def own_temporary_folder() -> Iterator[Path]:
+    """Put temporary files of this process and its children into a folder of their own.
+
+    It is removed at the end. Before, the folders of processes that were killed are removed: those
+    whose lock nobody holds.
+    """
+    for lock in Path(tempfile.gettempdir()).glob(f"{_TEMPORARY}*/{_LOCK}"):
+        with suppress(filelock.Timeout, OSError), filelock.FileLock(lock, timeout=0):
+            shutil.rmtree(lock.parent, ignore_errors=True)
+    variable = os.environ.get("TMPDIR")
+    with tempfile.TemporaryDirectory(prefix=_TEMPORARY, ignore_cleanup_errors=True) as name:
+        with filelock.FileLock(Path(name) / _LOCK):
+            os.environ["TMPDIR"] = tempfile.tempdir = name
+            try:
+                yield Path(name)
+            finally:
+                tempfile.tempdir = None
+                del os.environ["TMPDIR"]
+                if variable is not None:
+                    os.environ["TMPDIR"] = variable
 
 
 def raise_if_disk_full(output: str, path: Path) -> None:

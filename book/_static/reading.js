@@ -41,6 +41,11 @@ document.addEventListener("DOMContentLoaded", () => {
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll('a[href$=".ipynb"]').forEach((link) => { link.download = ""; });
 });
+// What the theme's buttons do: a handler in an attribute would not run under a content security policy.
+document.addEventListener("DOMContentLoaded", () => {
+  const actions = { print: () => window.print(), fullscreen: () => window.toggleFullScreen() };
+  document.querySelectorAll("[data-action]").forEach((button) => button.addEventListener("click", actions[button.dataset.action]));
+});
 // The definition of a term: while the link has the pointer or the focus; a first touch shows it, a second follows the link.
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("a.book-term[title]").forEach((term) => {

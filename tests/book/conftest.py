@@ -18,6 +18,7 @@ import pytest
 
 from analysis.report.paths import BUILD, ROOT, build_folder
 from analysis.report.publishing.pdf.printing import CHROMIUM, CHROMIUM_OPTIONS
+from analysis.report.publishing.server import SiteHandler
 
 #: Kinds of tests by the fixtures that they need: what builds the book, what opens a browser.
 KINDS = {"site": "book", "browser": "browser"}
@@ -137,9 +138,9 @@ def browser():
 
 @pytest.fixture(scope="session")
 def address(site):
-    """Serve the site on this machine."""
+    """Serve the site on this machine, with its policy."""
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
+    class Quiet(SiteHandler):
         def log_message(self, *_):
             pass
 

@@ -16,6 +16,7 @@ from fontTools.ttLib import TTFont
 from analysis.published import documents, printed_rows
 from analysis.report.collate import PRODUCTS
 from analysis.report.pages.directives.template import OUTCOMES
+from analysis.report.pages.theme.policy import POLICY, policy
 from analysis.report.pages.theme.prune import FONTS, MATHEMATICS, formula_characters
 from analysis.report.run import FORMATS
 from analysis.report.running.kernels import WARNINGS
@@ -115,6 +116,22 @@ def test_no_style_sheet_loads_from_another_host(site):
         if is_outside(address)
     ]
     assert outside == []
+
+
+def test_policy_covers_all_scripts_of_pages(site):
+    """No handler stands in an attribute, and the policy lists each inline script by its hash."""
+    texts = {path: path.read_text(encoding="utf-8") for path in site.html.rglob("*.html")}
+    handlers = {
+        (path.name, name)
+        for path, text in texts.items()
+        for tag in BeautifulSoup(text, "lxml").find_all(True)
+        for name in tag.attrs
+        if name.startswith("on")
+    }
+    assert handlers == set()
+    line = (site.html / POLICY).read_text(encoding="utf-8").strip()
+    assert line == policy(texts.values())
+    assert line in BeautifulSoup(texts[site.html / "back/about.html"], "lxml").get_text()
 
 
 def test_no_script_of_a_page_names_another_host_without_a_reason(site):

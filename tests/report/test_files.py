@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import psutil
 import pytest
 
 from analysis.report import files
-from analysis.report.files import replace_folder
+from analysis.report.files import child_environment, own_temporary_folder, replace_folder
 from analysis.report.paths import ROOT
 
 
@@ -75,3 +76,35 @@ def test_a_program_ends_with_the_build_that_was_killed(tmp_path):
     started.wait()
     psutil.wait_procs([child], timeout=300)
     assert not Path(f"/proc/{child.pid}/cwd").exists()
+
+
+def test_temporary_files_end_with_the_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with own_temporary_folder() as folder:
+        assert folder.parent == tmp_path
+        assert Path(tempfile.mkdtemp()).parent == folder
+        child = "import tempfile; print(tempfile.gettempdir())"
+        found = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True)
+        assert found.stdout.strip() == str(folder)
+    assert list(tmp_path.iterdir()) == []
+    assert tempfile.gettempdir() == str(tmp_path)
+
+
+def test_what_killed_processes_left_is_cleared(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    lines = [
+        "import os, tempfile",
+        "from analysis.report.files import own_temporary_folder",
+        "with own_temporary_folder(): tempfile.mkdtemp(); os.kill(os.getpid(), 9)",
+    ]
+    subprocess.run([sys.executable, "-c", chr(10).join(lines)], env=child_environment())
+    (killed,) = tmp_path.iterdir()
+    (tmp_path / "book-of-another").mkdir()
+    with own_temporary_folder() as alive:
+        assert not killed.exists()
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        with own_temporary_folder():
+            assert alive.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["book-of-another"]

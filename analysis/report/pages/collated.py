@@ -16,6 +16,9 @@ from analysis.published import printed_rows
 from analysis.report.collate import DATA
 from analysis.report.text import plus_minus, with_powers
 
+#: What a page has in the place of the policy of the site, known once all pages are rendered.
+PLACEHOLDER = "CONTENT-SECURITY-POLICY-OF-THIS-SITE"
+
 
 def results(app: Sphinx) -> dict[str, Any]:
     """Return the results that `analysis.report.collate` gathered for this build."""

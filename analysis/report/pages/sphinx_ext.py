@@ -34,6 +34,7 @@ from analysis.report.pages.theme.corrections import (
     make_proof_ids_unique,
     replace_download_buttons,
 )
+from analysis.report.pages.theme.policy import write_policy
 from analysis.report.pages.theme.prune import prune_site
 
 #: Modules of `analysis.report.pages.directives` that register their own directives.
@@ -66,6 +67,7 @@ def finish_build(app: Sphinx, problem: Exception | None) -> None:
             verdicts = results(app).get("verdicts", {}).values()
             write_sources({verdict.get("code") for verdict in verdicts}, Path(app.outdir))
     label_toggles(app, problem)
+    write_policy(app, problem)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from multiprocessing import connection, forkserver
@@ -52,6 +53,7 @@ def kernel_environment(threads: int = 1) -> dict[str, str]:
         VARIABLE: ".",
         "PYTHONPATH": child_environment()["PYTHONPATH"],
         "MPLBACKEND": "agg",
+        "TMPDIR": tempfile.gettempdir(),
     }
 
 

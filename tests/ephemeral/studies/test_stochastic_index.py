@@ -342,3 +342,13 @@ def test_deviation_is_the_ratio_at_every_content():
 def test_wrong_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_seldom_reached_content_has_no_simulated_index():
+    content = np.random.default_rng(1).exponential(1.0, 20_000)
+    value, half_width = experiment.simulated_index(content, 0.5, 1.0)
+    assert (value, half_width) == (
+        (estimate := index_from_passages(content, 0.5, 1.0)).value,
+        estimate.half_width,
+    )
+    assert np.isnan(experiment.simulated_index(content, 0.5, 50.0)).all()

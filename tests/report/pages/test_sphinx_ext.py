@@ -43,7 +43,7 @@ def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown
 def built(folder, page, monkeypatch):
     """Render one page and return its HTML; Sphinx must have nothing to say of it."""
     parameter = Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled")
-    notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter})
+    notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter}, relations=[])
     monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
     settings = {
         "extensions": ["myst_parser", "analysis.report.pages.sphinx_ext"],

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from sphinx.application import Sphinx
 
 from analysis.published import documents, printed_rows
+from analysis.report.pages.collated import PLACEHOLDER
 from analysis.report.pages.directives.base import BookDirective
 from analysis.report.pages.links.predicate_source import source_path
 from analysis.report.run import DIGITS
@@ -38,6 +39,7 @@ class Template(BookDirective):
             page=Path(self.env.docname).name,
             versions={"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
             digits=DIGITS,
+            policy=PLACEHOLDER,
             link=self.html_link,
             up=self.up,
         )

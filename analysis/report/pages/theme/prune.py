@@ -141,8 +141,8 @@ def prune_site(app: Sphinx, problem: Exception | None) -> None:
     site = Path(app.outdir)
     if problem is not None or not (site / FONTS).exists():
         return
-    for path in site.glob(f"_static/{ICON_SCRIPT}*"):
-        path.unlink()
+    for path in (*site.glob(f"_static/{ICON_SCRIPT}*"), *site.glob("_static/*webpack-macros.html")):
+        path.unlink()  # templates of the theme, that are no pages
     texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     pages = texts.values()
     scripts = [path.read_text(encoding="utf-8") for path in site.glob("_static/**/*.js")]
