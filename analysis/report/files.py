@@ -77,16 +77,18 @@ def own_temporary_folder() -> Iterator[Path]:
         with suppress(filelock.Timeout, OSError), filelock.FileLock(lock, timeout=0):
             shutil.rmtree(lock.parent, ignore_errors=True)
     variable = os.environ.get("TMPDIR")
-    with tempfile.TemporaryDirectory(prefix=_TEMPORARY, ignore_cleanup_errors=True) as name:
-        with filelock.FileLock(Path(name) / _LOCK):
-            os.environ["TMPDIR"] = tempfile.tempdir = name
-            try:
-                yield Path(name)
-            finally:
-                tempfile.tempdir = None
-                del os.environ["TMPDIR"]
-                if variable is not None:
-                    os.environ["TMPDIR"] = variable
+    with (
+        tempfile.TemporaryDirectory(prefix=_TEMPORARY, ignore_cleanup_errors=True) as name,
+        filelock.FileLock(Path(name) / _LOCK),
+    ):
+        os.environ["TMPDIR"] = tempfile.tempdir = name
+        try:
+            yield Path(name)
+        finally:
+            tempfile.tempdir = None
+            del os.environ["TMPDIR"]
+            if variable is not None:
+                os.environ["TMPDIR"] = variable
 
 
 def raise_if_disk_full(output: str, path: Path) -> None:

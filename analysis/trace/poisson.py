@@ -47,9 +47,11 @@ def poisson_trace(trace: Trace, counts: Ints, rng: Rng) -> Trace:
 def fano_factors(trace: Trace, window: int) -> Floats:
     """Return variance over mean of the counts in windows, for the sources with `ENOUGH` items.
 
-    The length of a window is in seconds.
+    The length of a window is in seconds; of fewer than two windows there is no variance: empty.
     """
     count = (trace.end - trace.begin) // window
+    if count < 2:
+        return np.empty(0)
     place = (trace.time - trace.begin) // window
     inside = place < count
     flat = np.bincount(trace.source[inside] * count + place[inside], minlength=len(trace) * count)
@@ -61,11 +63,12 @@ def fano_factors(trace: Trace, window: int) -> Floats:
 def relative_gaps(trace: Trace) -> tuple[Floats, Ints]:
     """Return gaps between items over their source's mean gap, and their sources.
 
-    Sources with fewer than `ENOUGH` items are left out.
+    Sources with fewer than `ENOUGH` items are left out, and those whose items all come at once.
     """
     time, place = trace.by_source
     source = np.repeat(np.arange(len(trace)), np.diff(place))
     enough = np.diff(place) >= ENOUGH
+    enough[enough] = time[place[1:][enough] - 1] > time[place[:-1][enough]]
     inner = (np.diff(source) == 0) & enough[source[1:]]
     gap, owner = np.diff(time)[inner].astype(np.float64), source[1:][inner]
     total, count = np.bincount(owner, gap), np.bincount(owner)
@@ -73,16 +76,15 @@ def relative_gaps(trace: Trace) -> tuple[Floats, Ints]:
 
 
 def statistics(trace: Trace) -> dict[str, float]:
-    """Compute the statistics that the module docstring lists."""
+    """Compute the statistics that the module docstring lists, nan where no source has one."""
     found = {
-        f"fano, {name}": float(np.median(fano_factors(trace, window)))
-        for name, window in WINDOWS.items()
+        f"fano, {name}": _median(fano_factors(trace, window)) for name, window in WINDOWS.items()
     }
     gap, owner = relative_gaps(trace)
     count = np.bincount(owner)
     square = np.bincount(owner, (gap - 1.0) ** 2)[count > 0] / count[count > 0]
-    found["gaps"] = float(np.median(np.sqrt(square)))
-    found["short gaps"] = float((gap < 0.1).mean())
+    found["gaps"] = _median(np.sqrt(square))
+    found["short gaps"] = float((gap < 0.1).mean()) if gap.size else np.nan
     for name, cycle in {"day": DAY, "week": WEEK}.items():
         found[name] = float(np.abs(np.exp(2j * np.pi * (trace.time % cycle) / cycle).mean()))
     middle = (trace.begin + trace.end) // 2
@@ -92,12 +94,17 @@ def statistics(trace: Trace) -> dict[str, float]:
     return found
 
 
+def _median(values: Floats) -> float:
+    return float(np.median(values)) if values.size else np.nan
+
+
 def against_surrogates(trace: Trace, number: int, rng: Rng) -> pd.DataFrame:
     """Compare each statistic with its values on at least 19 surrogates.
 
     The rows are statistics; the columns are ``trace``, ``low`` and ``high`` (2.5% and 97.5% of the
-    surrogates) and ``p``, the two-sided Monte Carlo p-value, at least 2/(number + 1). ValueError if
-    no source has `ENOUGH` items, or `number` is out of range.
+    surrogates) and ``p``, the two-sided Monte Carlo p-value, at least 2/(number + 1). A statistic
+    that the trace or no surrogate has is nan. ValueError if no source has `ENOUGH` items, or
+    `number` is out of range.
     """
     rng = check_rng(rng)
     number = check_integer("number", number, 19)
@@ -109,6 +116,7 @@ def against_surrogates(trace: Trace, number: int, rng: Rng) -> pd.DataFrame:
     above = (drawn >= table["trace"]).sum() + 1
     below = (drawn <= table["trace"]).sum() + 1
     table["p"] = np.minimum(1.0, 2.0 * np.minimum(above, below) / (number + 1))
+    table.loc[table["trace"].isna() | drawn.isna().all(), :] = np.nan
     return table.rename_axis("statistic")
 
 

@@ -54,7 +54,9 @@ def draw_point(notebook: Notebook, rng: np.random.Generator, folder: Path) -> di
         table.to_csv(point["sources"], index=False)
     if "trace" in notebook.parameters and rng.random() < 0.6:
         point["trace"] = str(folder / f"trace-{rng.integers(10**9)}.csv")
-        draw_trace(rng).to_csv(point["trace"], index=False)
+        drawn = draw_trace(rng)
+        numbers["N"] = drawn["source"].nunique()
+        drawn.to_csv(point["trace"], index=False)
     quick = notebook.resolve(profile_parameters("quick").get(notebook.name, {}))
     parameters = [p for p in notebook.parameters.values() if p.name not in FILES]
     for parameter in parameters:

@@ -1,5 +1,6 @@
 """Experiments on traces: bounds, surrogates, rates, choices and intervals."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -293,3 +294,19 @@ def test_a_constant_ratio_has_no_spread_and_noise_has_its_own():
         _, low, high = ratio_interval(other, base, weights)
         inside += low <= 1.0 <= high
     assert inside >= 50
+
+
+def test_short_trace_has_no_statistic_of_long_windows():
+    """Three weeks, and a source whose items all come at once: nan, no warning, no p-value."""
+    rng = np.random.default_rng(3)
+    drawn = np.sort(rng.integers(0, 3 * WEEK, 60))
+    time = np.sort(np.concatenate([drawn, np.full(30, 12345)]))
+    origin = np.datetime64("2024-01-04", "s")
+    trace = Trace(("a", "b"), origin, (time == 12345).astype(np.int64), time)
+    same = Trace(("a", "b"), origin, np.repeat([0, 1], 30), np.full(60, 5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table, alike = (against_surrogates(one, 19, rng) for one in (trace, same))
+    assert table.loc["fano, four weeks"].isna().all()
+    assert table.drop("fano, four weeks").notna().all(axis=None)
+    assert alike.loc[["gaps", "short gaps"]].isna().all(axis=None)

@@ -152,6 +152,8 @@ def _run_kernel(
 
     # pandas was imported outside IPython and chose terminal defaults: 20 is that of a notebook.
     pd.set_option("display.max_columns", 20)
+    # A name with dollar signs in a table is a text: no front end sets it as mathematics.
+    pd.set_option("display.html.use_mathjax", False)
     # No history file; --parent suppresses the hint for kernels that are started by hand; what
     # libraries in C and child processes write goes to the log.
     options = ("HistoryManager.enabled=False", "parent=1", "KernelApp.capture_fd_output=False")

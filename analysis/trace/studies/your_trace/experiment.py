@@ -77,10 +77,11 @@ def experiment(
 
 
 def poisson_table(trace: Trace, number: int, seed: int) -> pd.DataFrame:
-    """Compare the trace with surrogates, if a source has items enough."""
+    """Compare the trace with surrogates by the statistics that it has, if items are enough."""
     if trace.counts(trace.begin, trace.end).max() < ENOUGH:
         return pd.DataFrame({"statistic": [f"no source has {ENOUGH} items: nothing to test"]})
-    return against_surrogates(trace, number, np.random.default_rng([seed, 1])).round(3)
+    table = against_surrogates(trace, number, np.random.default_rng([seed, 1]))
+    return table.dropna().round(3)
 
 
 def ratio_with_interval(
