@@ -29,7 +29,7 @@ from analysis.checks import (
 from analysis.crawl.settings import read_sources
 from analysis.ephemeral import Scheduler, Sources, tables
 from analysis.report.running.reruns import rerun_job
-from analysis.report.running.values import parse_assignments
+from analysis.report.values import parse_assignments
 from analysis.trace import read_trace
 
 #: By name: NumPy makes a float or an int of each, and none is a number.
