@@ -52,6 +52,7 @@ class EquationResiduals:
     # (1 - N'/N).
     shift: float
     shifted: float
+    relative: float  # residual of the display before (10), for V_delta - V_delta(u)
 
 
 def equation_residuals(
@@ -76,6 +77,7 @@ def _residuals(decay: float, subsidy: float, discounts: Sequence[float]) -> tupl
         np.abs(discounted_value(decay, subsidy, d, x) / _right_of_8(decay, subsidy, d, x) - 1).max()
         for d in discounts
     ]
+    relative = [_residual_before_10(decay, subsidy, d, x) for d in discounts]
     orbit = -np.expm1(-decay * np.arange(1, int(40 / decay) + 2))
     k = 1 + int(np.argmax(crawl_advantage(decay, subsidy, orbit) >= -1e-12))
     by_solver = gain_by_solver(decay, subsidy) if decay >= _SLOWEST_SOLVED else gain
@@ -93,6 +95,7 @@ def _residuals(decay: float, subsidy: float, discounts: Sequence[float]) -> tupl
         float(np.abs(stays).max(initial=0)),
         shift,
         abs(shift - (1 - SHARE) * subsidy),
+        max(relative),
     )
 
 
@@ -108,6 +111,15 @@ def _right_of_8(decay: float, subsidy: float, discount: float, x: Floats) -> Flo
     wait = discounted_value(decay, subsidy, discount, 1 - (1 - x) * alpha)
     fresh = discounted_value(decay, subsidy, discount, 1 - alpha)
     return np.maximum(subsidy + discount * wait, x + discount * fresh)
+
+
+def _residual_before_10(decay: float, subsidy: float, discount: float, x: Floats) -> float:
+    """Return the residual of the discounted equation for the value less its value at u."""
+    alpha = np.exp(-decay)
+    ahead, fresh = 1 - (1 - x) * alpha, 1 - alpha
+    value, after, base = (discounted_value(decay, subsidy, discount, y) for y in (x, ahead, fresh))
+    right = np.maximum(subsidy + discount * (after - base), x)
+    return float(np.abs(value - base + (1 - discount) * base - right).max())
 
 
 def constant_policies(decays: Sequence[float], subsidies: Sequence[float]) -> pd.DataFrame:

@@ -44,7 +44,10 @@ class IndexChecks:
     # formulas.
     visited: float
     never: float
-    short: float  # deviation of the short form at exact whole ages from the index, on the orbit
+    # Deviations of the short form from the index: at exact whole ages on the orbit, and from its
+    # definition at 1.2 u*.
+    short: float
+    short_above: float
     # Amount by which the short form is too small on the contents of a source never crawled.
     missed: float
     rise: float  # least increase of the index of the first source between neighbouring contents
@@ -89,6 +92,9 @@ def index_checks(sources: Sources, decays: Sequence[float], cases: int, rng: Rng
         visited=_worst(visited[:60], sources.state_at_age(np.arange(1, 61)[:, None])),
         never=_worst(never, formula),
         short=_worst(short, index),
+        short_above=_worst(
+            printed_index(sources, high, "remark"), index_by_definition(sources, high)
+        ),
         missed=float((whittle_index(sources, never) - remark).max()),
         rise=float(np.diff(whittle_index(first, share[:, None] * first.u_star)[:, 0]).min()),
     )

@@ -9,7 +9,7 @@ Reference: report 8702, (1) to (3) and section 4; slides, (1) to (3).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,11 @@ class ModelChecks:
     # Largest relative difference of u* from the content after many epochs without a crawl.
     limit: float
     above: bool  # whether u* is more than u
+    # Contents of the first source one, two and three epochs after a crawl, over u.
+    aged: Floats
+    # Largest relative difference of u and alpha from those of the same sources in units of T: rates
+    # Lambda T and mu T with a period of 1.
+    rescaled: float
 
 
 def model_checks(by_period: Mapping[float, Sources]) -> ModelChecks:
@@ -44,9 +49,10 @@ def model_checks(by_period: Mapping[float, Sources]) -> ModelChecks:
     `by_period` has the same sources with several periods T.
     """
     sources = by_period[1.0]
-    content = np.zeros(len(sources))
-    for _ in range(int(40 / sources.decay.min())):
+    content, aged = np.zeros(len(sources)), []
+    for _ in range(int(40 / sources.decay.min()) + 3):
         content = sources.alpha * content + sources.u
+        aged.append(content[0] / sources.u[0])
     faded = [
         np.abs(_fade(some.decay_rate, period) / some.alpha - 1).max()
         for period, some in by_period.items()
@@ -61,7 +67,22 @@ def model_checks(by_period: Mapping[float, Sources]) -> ModelChecks:
         left=float(max(faded)),
         limit=float(np.abs(content / sources.u_star - 1).max()),
         above=bool((sources.u_star > sources.u).all()),
+        aged=np.array(aged[:3]),
+        rescaled=max(_change_of_unit(some) for some in by_period.values()),
     )
+
+
+def _change_of_unit(sources: Sources) -> float:
+    """Return the largest relative change of u and alpha if the period becomes the unit of time."""
+    period = sources.period
+    unit = replace(
+        sources,
+        arrival_rate=sources.arrival_rate * period,
+        decay_rate=sources.decay_rate * period,
+        period=1.0,
+    )
+    changes = [unit.u / sources.u, unit.alpha / sources.alpha]
+    return float(np.abs(np.array(changes) - 1).max())
 
 
 def _printed_middle(sources: Sources, period: float) -> Floats:

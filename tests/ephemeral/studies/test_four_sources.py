@@ -14,7 +14,7 @@ from analysis.ephemeral.studies.four_sources.claims import claims
 from analysis.ephemeral.studies.four_sources.experiment import (
     Results,
     chance_of_a_hit,
-    greedy_content,
+    greedy_rank,
     rounding_to,
     scan_averages,
 )
@@ -41,7 +41,8 @@ def results(sources, policy="whittle", budgets=(1, 2), alone=None, **changes):
     }
     rewards = simulate(sources, policy, budgets[0], 400).reward[-first.period :]
     optimum = optimal_average_reward(sources, budgets[0])
-    known = {"optimum": optimum, **scan, **changes}
+    drawn = sources.mean_utility * np.random.default_rng(1).standard_exponential(len(sources))
+    known = {"optimum": optimum, "drawn": drawn, **scan, **changes}
     return Results(sources, budgets, first, second, stays, rewards, **known)
 
 
@@ -49,8 +50,9 @@ def growing(sources):
     """Return the sources with contents that grow by u at each epoch."""
 
     class Growing(Sources):
-        def state_at_age(self, age):
-            return np.asarray(age) * self.u
+        @property
+        def alpha(self):
+            return np.ones(len(self))
 
     return Growing(sources.arrival_rate, sources.mean_utility, sources.decay_rate)
 
@@ -80,10 +82,11 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
                 ),
             ),
             "content that does not decay": (replace(true, sources=growing(four)),),
+            "utilities that are all alike": (replace(true, drawn=four.mean_utility),),
             "rates at which the index policy earns what is printed": (
                 results(replace(four, arrival_rate=four.arrival_rate * slower)),
             ),
-            "five sources": (replace(true, sources=permuted([0, 1, 2, 3, 3])),),
+            "five sources": (results(permuted([0, 1, 2, 3, 3])),),
         },
     )
 
@@ -92,6 +95,8 @@ def test_the_verdicts_of_the_documents_own_model():
     found = verdicts(claims(results(four_sources())))
     assert found["A-r-25466"] == "explained"
     assert found["A-r-17979"] == "matches"
+    assert found["A-s-greedy-def"] == "holds under"
+    assert found["A-r-greedy1"] == found["A-s-two-sources"] == "holds"
     assert found["A-r-t1-xi1"] == "used"
     assert "differs" not in found.values()
     assert "refused" not in found.values()
@@ -135,7 +140,8 @@ def test_the_numbers_around_the_print_are_those_of_its_run():
 def test_the_slides_greedy_rank_is_the_content_at_each_age():
     sources = replace(four_sources(), period=0.5)
     ages = np.array([[0.0], [1.0], [30.0]])
-    np.testing.assert_allclose(greedy_content(sources, ages), sources.state_at_age(ages))
+    rank = greedy_rank(sources, sources.mean_utility, ages)
+    np.testing.assert_allclose(rank, sources.state_at_age(ages))
 
 
 def rewards_of(index, greedy):

@@ -98,7 +98,6 @@ def true():
         late=late(),
         cycles=CYCLES,
         bounds=BOUNDS,
-        states={1: 4500, 2: 9000, 3: 3000},
         relaxed=relaxed(),
         runs=relaxation.runs_to_read(FOUR),
         discounted=relaxation.discounted_run(),
@@ -146,6 +145,10 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
     def paid_always(decay, subsidy):
         content, successors, rewards = orbit_problem(decay, subsidy)
         return content, successors, np.add(rewards, [[0.0], [subsidy]])
+
+    def crawl_for_u(decay, subsidy):
+        content, successors, rewards = orbit_problem(decay, subsidy)
+        return content, successors, np.array([rewards[0], np.full(content.size, content[0])])
 
     def crawl_at_once(decay, subsidy, discount, state):
         return steep(decay, subsidy, discount, state)[0], np.zeros(np.shape(state))
@@ -307,6 +310,12 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
         "a subsidy that is paid always": falsified(
             "solved", equations, "orbit_problem", paid_always, solved
         ),
+        "a crawl that brings u at every age": falsified(
+            "solved", equations, "orbit_problem", crawl_for_u, solved
+        ),
+        "content that is lost after an epoch": (
+            replace(true, model=modelled(alpha=lambda s: 1e-12 * s.alpha)),
+        ),
         "values of one subsidy at all of them": falsified(
             "solved", equations, "orbit_problem", lambda d, c: orbit_problem(d, 0.5), solved
         ),
@@ -342,8 +351,12 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
             lambda s, x, form="theorem": np.where(x < s.u_star, printed(s, x, form), x / s.cost),
             indices,
         ),
-        "Theorem 1 for the short form": falsified(
-            "index", formula, "printed_index", lambda s, x, form="theorem": printed(s, x), indices
+        "the index for the short form": falsified(
+            "index",
+            formula,
+            "printed_index",
+            lambda s, x, form="theorem": index(s, x) if form == "remark" else printed(s, x, form),
+            indices,
         ),
         "an index that is a power too high": falsified(
             "index", formula, "whittle_index", lambda s, x: index(s, x) ** 1.01, indices
@@ -408,13 +421,20 @@ def test_the_verdicts_of_the_documents_own_model(true):
     wrong = {id for id, verdict in found.items() if verdict == "does not hold"}
     assert wrong == {
         "A-r-eq5", "A-s-eq6", "A-r-eq6", "A-r-discounted", "A-r-sec3-objective",
-        "A-s-curse", "A-r-lem1-2const", "A-r-lem4-proof", "A-r-lem5-proof",
-        "A-r-lem1-2former", "A-r-lem1-2sum", "A-s-eq7-index",
-        "A-r-interval", "A-r-X0u", "A-r-finite-dp",
+        "A-r-lem1-2const", "A-r-lem4-proof", "A-r-lem1-2former", "A-r-lem1-2sum", "A-s-eq7-index",
+        "A-r-X0u", "A-r-finite-dp",
     }  # fmt: skip
-    holds = ("A-r-case1", "A-r-alpha", "A-r-state-space", "A-r-B-lambda", "A-r-def-index")
+    definitions = ("A-r-alpha", "A-s-alpha", "A-r-B-lambda", "A-s-B-lambda", "A-r-def-index")
+    definitions += ("A-s-def-index", "A-r-def-indexable", "A-s-def-indexable")
+    assert {found[id] for id in definitions} == {"context"}
+    holds = ("A-r-case1", "A-r-state-space", "A-r-gain-least", "A-r-vbar-dp", "A-r-T-one")
+    holds += ("A-r-V-explicit", "A-r-lem5", "A-s-thm-indexable")
     assert {found[id] for id in holds} == {"holds"}
     under = ("A-r-eq13", "A-r-eq14", "A-s-eq7-cost", "A-r-eq7-of-eq6", "A-r-unit-costs")
+    assert {found[id] for id in under} == {"holds under"}
+    under = ("A-r-interval", "A-r-lem5-proof", "A-s-curse", "A-s-proof-threshold")
+    assert {found[id] for id in under} == {"holds under"}
+    under = ("A-r-reward", "A-s-reward", "A-s-eq8-of-eq7", "A-r-remark-form", "A-s-thm")
     assert {found[id] for id in under} == {"holds under"}
     under = ("A-r-eq9", "A-s-eq7", "A-s-eq9-10", "A-r-abs-curse", "A-r-abs-simple")
     assert {found[id] for id in under} == {"holds under"}

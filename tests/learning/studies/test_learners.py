@@ -10,6 +10,8 @@ from analysis.ephemeral.sources import four_sources
 from analysis.learning.comparison import LearningCurves, compare_learners
 from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.learning.studies.learners import experiment, numbers, pictures
+from analysis.learning.studies.learners.claims import claims
+from tests.support import assert_turns, verdicts
 
 
 def curves(loss, spread=0.001, runs=4, horizon=400):
@@ -40,6 +42,19 @@ def test_all_learners_meet_the_same_arrivals_at_every_budget():
     runs = experiment.compare(four_sources(), [1, 2], horizon=40, replications=2, seed=1)
     assert set(runs[1]) == set(runs[2]) == set(pictures.STYLES) == set(experiment.SHORT.values())
     assert all(c.expected.shape == (2, 40) for row in runs.values() for c in row.values())
+
+
+def test_adaptive_version_is_done_while_it_loses_little(monkeypatch):
+    ucb, blind = experiment.SHORT["ce"], experiment.SHORT["blind"]
+    every = experiment.side_by_side
+
+    def two(sources, budget):
+        return {name: every(sources, budget)[name] for name in (ucb, blind)}
+
+    monkeypatch.setattr(experiment, "side_by_side", two)
+    true = experiment.compare(four_sources(), [1], horizon=2000, replications=4, seed=1)
+    assert verdicts(claims(true)) == {"A-r-fut-adaptive": "done"}
+    assert_turns(claims, (true,), ({1: {ucb: true[1][blind]}},), ["A-r-fut-adaptive"])
 
 
 def test_who_leads_follows_the_losses():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
@@ -62,14 +63,22 @@ def chance_of_a_hit(
     return float(np.isin(tried, np.rint(averages["average"] / unit)).mean())
 
 
-def greedy_content(sources: Sources, ages: Floats) -> Floats:
+def greedy_rank(sources: Sources, utility: ArrayLike, ages: Floats) -> Floats:
     """Return what the slides' greedy policy ranks by, as they print it, at ages in epochs.
 
-    `ages`: epochs since the last crawl.
+    `utility`: what is put for xi, one number a source; `ages`: epochs since the last crawl.
     """
     elapsed = ages * sources.period
-    worth = sources.arrival_rate * sources.mean_utility / sources.decay_rate
+    worth = sources.arrival_rate * utility / sources.decay_rate
     return np.asarray(worth * -np.expm1(-sources.decay_rate * elapsed))
+
+
+def uncrawled_contents(sources: Sources, epochs: int) -> Floats:
+    """Return the contents of sources at ages 1, 2, ..., by the recursion (2) from empty ones."""
+    contents = [np.zeros(len(sources))]
+    for _ in range(epochs):
+        contents.append(sources.alpha * contents[-1] + sources.u)
+    return np.array(contents[1:])
 
 
 @dataclass(frozen=True)
@@ -86,5 +95,6 @@ class Results:
     fits: pd.DataFrame  # the rows of the scan that round to the printed average
     scanned: int  # number of averages in the scan
     chance: float  # share of the numbers within 1.5 of the print that the scan would have hit
+    drawn: Floats  # utility of one random item of each source; shape (N,)
     # Largest long-run reward of all policies with the first budget, by a search over cycles.
     optimum: float

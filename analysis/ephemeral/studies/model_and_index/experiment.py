@@ -41,7 +41,6 @@ class Results:
     late: dict[str, float]
     cycles: dict[int, Cycle]  # long run of the index policy, by M
     bounds: dict[int, float]  # relaxed bound, by M
-    states: dict[int, int]  # joint ages that the exact optimum takes, by M
     relaxed: RelaxationChecks
     runs: Runs
     discounted: Discounted

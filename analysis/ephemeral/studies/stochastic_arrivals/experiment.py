@@ -124,14 +124,12 @@ class Results:
     laws: dict[str, Utility]  # these laws
     wild: str  # the gamma law among them
     curve: Sequence[Estimate]  # reward of the index under gamma laws, by rising variability
-    # Crawls of source 1 per epoch with the second budget: exponential utilities under each of
-    # `FORMS`, and "wildest", Theorem 1 with the most variable gamma utilities.
-    frequency: dict[str, Estimate]
+    pairs: dict[str, Comparison]  # each of `FORMS` with the second budget, by law
     bounds: dict[str, float]  # most that any policy can earn under some of the laws
 
-    def index_reward(self, law: str) -> Estimate:
-        """Reward of the index under a law, with greedy as control variate."""
-        return self.results[law].controlled("whittle", "greedy", self.exact["greedy"])
+    def reward(self, law: str, rule: str = "whittle") -> Estimate:
+        """Return the reward of a form of the index under a law, with greedy as control variate."""
+        return self.results[law].controlled(rule, "greedy", self.exact["greedy"])
 
 
 def sides_of_the_constraint(spent: Floats) -> tuple[float, float]:

@@ -58,6 +58,23 @@ def of_rewards(
     }
 
 
+def of_forms(
+    results: Mapping[str, Comparison], bounds: Mapping[str, float], greedy: float, wild: str
+) -> dict[str, float]:
+    """Return the page's numbers on the forms of the index.
+
+    Keys: what the ``short`` form earns with exponential utilities, its half-width ``short-half``,
+    and the share of the bound with very variable ones that the index (``share``), the short form
+    (``short-share``) and Theorem 1 to the letter (``letter-share``) earn. `greedy`: exact reward of
+    the control variate.
+    """
+    short = results["exponential"].controlled("remark", "greedy", greedy)
+    names = {"share": "whittle", "short-share": "remark", "letter-share": "theorem"}
+    earned = {key: results[wild].controlled(rule, "greedy", greedy) for key, rule in names.items()}
+    shares = {key: estimate.value / bounds[wild] for key, estimate in earned.items()}
+    return {"short": short.value, "short-half": short.half_width, **shares}
+
+
 def holds_exact(results: Iterable[Comparison], exact: dict[str, float]) -> tuple[int, int]:
     """Count the intervals of policies with a known reward, and those that hold it."""
     inside = [

@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.ephemeral.studies.stochastic_index.experiment import (
     Results,
+    below_limit,
     best_threshold,
     crawled_by,
 )
@@ -119,6 +120,12 @@ def _average(found: Results) -> list[Claim]:
             numbers={"edge": edge, "best": best},
         ),
         claim("A-r-s7-Xi"),
+        claim(
+            "A-r-s7-shape",
+            bool(np.diff(average.bias).min() >= -tiny and np.diff(average.bias, 2).min() >= -tiny),
+            proof="prop-random-stopping",
+            numbers={"points": len(average.bias)},
+        ),
     ]
 
 
@@ -152,14 +159,18 @@ def _between_crawls(found: Results) -> list[Claim]:
         claim(
             "A-r-s7-beta",
             off < 0.001 and found.is_closed_form,
-            numbers={"subsidies": len(found.betas), "off": off, "off_by_theorem": found.worst_busy},
+            numbers={
+                "law": found.law,
+                "subsidies": len(found.betas),
+                "off": off,
+                "off_by_theorem": found.worst_busy,
+            },
         ),
     ]
 
 
 def _index(found: Results) -> list[Claim]:
     rate, rarest = list(found.worst.items())[-1]
-    busiest = found.worst_busy
     every = [curve for curves in found.curves.values() for curve in curves]
     monotone = all(curve.indexable for curve in every)
     fall = float((found.raised.bias - found.average.bias).min())
@@ -168,7 +179,10 @@ def _index(found: Results) -> list[Claim]:
             "A-r-s7-same",
             found.is_closed_form,
             numbers={
-                "off": busiest,
+                "law": found.law,
+                "inside": found.worst_inside,
+                "inside_at": found.grid[below_limit(found.grid)].max(),
+                "off": found.worst_busy,
                 "off_rarest": rarest,
                 "rate": rate,
                 "grid_end": found.grid[-1],
@@ -178,7 +192,7 @@ def _index(found: Results) -> list[Claim]:
         claim(
             "A-s-stoch-heuristic",
             not found.is_closed_form and found.simulation_agrees,
-            numbers={"off": busiest},
+            numbers={"law": found.law, "off": found.worst_busy},
         ),
         claim(
             "A-r-s7-indexable",
@@ -199,7 +213,7 @@ def _index(found: Results) -> list[Claim]:
         ),
         claim(
             "A-s-dev-numerics",
-            found.simulation_agrees,
+            outcome="agrees" if found.simulation_agrees else "differs",
             numbers={"error": found.error, "contents": len(found.check)},
         ),
         claim("A-s-dev-noexplicit"),

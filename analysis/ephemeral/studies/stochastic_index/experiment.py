@@ -173,6 +173,7 @@ def closed_form_deviation(
 class Results:
     """What the page computes: source 1 on a lattice, its equations, its crawls, and all indices."""
 
+    law: str  # of the utilities
     # Source 1 at unit cost, and at another cost.
     source: RandomSource
     costly: RandomSource
@@ -203,6 +204,12 @@ class Results:
 
     @property
     def worst_busy(self) -> float:
+        """Largest deviation of the closed form at the largest rate, up to u*."""
+        busy = next(iter(self.deviation.values()))
+        return float(np.nanmax(np.abs(busy[:, up_to_limit(self.grid)])))
+
+    @property
+    def worst_inside(self) -> float:
         """Largest deviation of the closed form at the largest rate, below u*."""
         busy = next(iter(self.deviation.values()))
         return float(np.nanmax(np.abs(busy[:, below_limit(self.grid)])))
@@ -226,9 +233,14 @@ class Results:
     @property
     def is_closed_form(self) -> bool:
         """Whether the closed form is the index, within ten times the error of the latter."""
-        return self.worst_busy < 10 * self.error
+        return self.worst_inside < 10 * self.error
 
 
 def below_limit(grid: Floats) -> NDArray[np.bool_]:
-    """Return which contents, in units of u*, Theorem 1 prints an index for: at u* it has none."""
+    """Return which contents, in units of u*, are below u*: Theorem 1 prints an index there."""
     return np.asarray(grid < 1 - 1e-9)
+
+
+def up_to_limit(grid: Floats) -> NDArray[np.bool_]:
+    """Return which contents, in units of u*, are at most u*, to which the index is continuous."""
+    return np.asarray(grid <= 1 + 1e-9)

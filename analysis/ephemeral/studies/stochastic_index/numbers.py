@@ -10,7 +10,11 @@ import pandas as pd
 from analysis.arrays import Floats
 from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.stochastic.values import discount_to_crawl
-from analysis.ephemeral.studies.stochastic_index.experiment import Results, below_limit
+from analysis.ephemeral.studies.stochastic_index.experiment import (
+    Results,
+    below_limit,
+    up_to_limit,
+)
 
 
 def reward_table(
@@ -35,12 +39,17 @@ def of_deviation(
 ) -> dict[str, float]:
     """Return the page's numbers on the closed form against the index.
 
-    Keys: ``worst-busy``, the largest deviation below u* at the largest rate; ``low-rare`` and
-    ``high-rare``, the range at the smallest; the largest ``error`` of the ``curves``.
+    Keys: ``worst-busy``, the largest deviation up to u* at the largest rate; ``inside``, the
+    largest below u*, and ``inside-at``, the last content of the grid there in units of u*;
+    ``low-rare`` and ``high-rare``, the range at the smallest rate; the largest ``error`` of the
+    ``curves``.
     """
     busy, rare = (list(found.values())[end] for end in (0, -1))
+    below = below_limit(grid)
     return {
-        "worst-busy": np.nanmax(abs(busy[:, below_limit(grid)])),
+        "worst-busy": np.nanmax(abs(busy[:, up_to_limit(grid)])),
+        "inside": np.nanmax(abs(busy[:, below])),
+        "inside-at": grid[below].max(),
         "low-rare": np.nanmin(rare),
         "high-rare": np.nanmax(rare),
         "error": max(errors),
