@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
@@ -63,7 +62,7 @@ def chance_of_a_hit(
     return float(np.isin(tried, np.rint(averages["average"] / unit)).mean())
 
 
-def greedy_rank(sources: Sources, utility: ArrayLike, ages: Floats) -> Floats:
+def greedy_rank(sources: Sources, utility: Floats, ages: Floats) -> Floats:
     """Return what the slides' greedy policy ranks by, as they print it, at ages in epochs.
 
     `utility`: what is put for xi, one number a source; `ages`: epochs since the last crawl.
