@@ -1,7 +1,6 @@
 from .feeds.listing import listed_ages, listing_window
-from .feeds.parsing import Unreadable
 from .feeds.reader import FeedReader, Reading, read_feed
-from .feeds.reply import Reply
+from .feeds.reply import Reply, Unreadable
 from .frontier.due import due_dates, export, write_dates
 from .frontier.frontier import Frontier
 from .frontier.state import CrawlState, Outcome, SourceState

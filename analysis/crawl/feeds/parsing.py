@@ -1,40 +1,63 @@
-"""Parsing of feeds: the items that a reply lists, and the rest that the feed asks for.
+"""Parsing of feeds: what a reply lists, and the rest that the feed asks for.
 
-RSS 0.9 to 2.0 and Atom are read in three steps. w3lib finds the encoding; lxml reads XML that is
-not well formed, without entities and without the network, and elements that are not needed here
-(contents, pictures, unknown ones, all items after the first `MOST_ITEMS`) are dropped; feedparser,
-which knows the names of ids and dates in each dialect, reads the rest. Without lxml, feedparser
-would use its lenient parser on malformed feeds, which takes a minute for a megabyte of open tags.
-feedparser 6 does not read JSON Feed, whose items are a list of JSON objects.
+RSS 0.9 to 2.0 and Atom are read by feedparser, which knows the elements of each dialect, sanitises
+texts and makes their links absolute. It is given a tree with nothing but the elements and
+attributes that are read here, as its time grows with the square of the attributes of an element.
+
+It reads a feed twice: the facts that identify and date an item for all items, as all are needed at
+each fetch, and the rest for those items alone that are new. JSON Feed, which feedparser 6 does not
+read, is put into the form of Atom first.
 """
 
 from __future__ import annotations
 
-import calendar
 import json
 import math
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from itertools import islice
+from functools import partial
+from html import escape, unescape
 from typing import Any
+from urllib.parse import urljoin
 
 import feedparser
 from lxml import etree
-from w3lib.encoding import html_to_unicode
 
-from analysis.crawl.feeds.reply import SPACE, Reply
+from analysis.crawl.feeds.dates import unix_times
+from analysis.crawl.feeds.markup import (
+    ATOM,
+    PREFIXES,
+    Elements,
+    feed_elements,
+    local_name,
+    plain_text,
+    qualified_name,
+)
+from analysis.crawl.feeds.reply import SPACE, Reply, Unreadable
 
-MOST_ITEMS = 500
-"""Items of a feed that are read: its first ones, which are its newest."""
-_ROOTS = ("rss", "rdf", "feed")
-_ITEMS = ("item", "entry")
-_FACTS = {
-    "guid", "id", "link", "title", "pubdate", "date", "issued", "published", "modified", "updated",
-    "created", "value", "ttl", "updateperiod", "updatefrequency",
-}  # fmt: skip
+MOST_ITEMS = 5000
+"""Items of a feed that are read: of more, the newest by their dates, or else first and last."""
+MOST_LINKS = 100
+"""Links and enclosures of an item that are read."""
+MOST_LETTERS = 200
+"""Letters of an author that are read."""
+MOST_ATTRIBUTES = 64
+"""Attributes of an element that are looked at."""
+_DATES = ("pubdate", "date", "published", "issued", "updated", "modified", "created")
+_FACTS = {"guid", "id", "link", "title", *_DATES}
+_TEXTS = ("content", "encoded", "body", "summary", "description")
+_AUTHORS = {"author", "creator", "name", "email", "uri"}
+_DETAILS = {*_TEXTS, "author", "creator", "enclosure"}
+_OF_FEED = {"title", "link", "author", "ttl", "updateperiod", "updatefrequency"}
+_REPEATED = {"link", "enclosure", "author"}
+_ATTRIBUTES = {"href", "rel", "type", "ispermalink", "mode", "url", "length", "version"}
+_ATTRIBUTES |= {f"{{{PREFIXES['rdf']}}}about", "{http://www.w3.org/xml/1998/namespace}base"}
+_SPACES = {uri.lower() for prefix, uri in PREFIXES.items() if prefix != "media"}
+_SPACES |= {"http://www.w3.org/1999/xhtml"}
 _VALUE = f"{{{SPACE}}}value"
+_TAG = re.compile(r"<[a-zA-Z/!][^<>]*>")
 _PERIODS = {
     "hourly": 3600,
     "daily": 86_400,
@@ -42,145 +65,220 @@ _PERIODS = {
     "monthly": 2_592_000,
     "yearly": 31_536_000,
 }
-
-
-class Unreadable(ValueError):
-    """A reply without information on the source."""
+_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 @dataclass(frozen=True)
 class Item:
-    """The fields of one item in a feed; None for a missing one."""
+    """The fields of one item in a feed; None for a missing one.
+
+    `id` and `link` are as the feed states them; `published` is a Unix time.
+    """
 
     id: str
+    link: str
     title: str
     published: int | None
     value: float | None = None
 
 
-def listed_items(reply: Reply) -> tuple[list[Item], float]:
-    """Return the items of a feed, in its order, and the seconds of rest that it asks for."""
-    kind = reply.headers.get("content-type")
-    try:
-        text = html_to_unicode(kind, reply.body, auto_detect_fun=_guess)[1]
-    except (LookupError, ValueError) as error:  # codecs that are not for text
-        raise Unreadable(f"not a feed: {error}") from None
-    text = text.lstrip("\ufeff \t\r\n")
-    if text.startswith("{"):
-        return _json_items(text), 0.0
-    root = _root(text)
-    if SPACE in text:
-        return [_stated(node) for node in islice(root.iter("item"), MOST_ITEMS)], 0.0
-    _trim(root)
-    parsed = feedparser.parse(etree.tostring(root, encoding="utf-8"), sanitize_html=False)
-    if not parsed.version:
-        raise Unreadable("not a feed")
-    return [_plain(entry) for entry in parsed.entries], _rest(parsed.feed)
+@dataclass(frozen=True)
+class Pauses:
+    """The hours (0 to 23) and days (0 is Monday), in UTC, at which a feed is not to be read."""
+
+    hours: tuple[int, ...] = ()
+    days: tuple[int, ...] = ()
+
+    def rest(self, now: float) -> float:
+        """Return the seconds to the next hour at which the feed may be read, at most a week."""
+        hour = int(now // 3600)
+        for ahead in range(24 * 7):
+            date = time.gmtime(3600 * (hour + ahead))
+            if date.tm_hour not in self.hours and date.tm_wday not in self.days:
+                return max(3600.0 * (hour + ahead) - now, 0.0)
+        return 7 * 86_400.0
 
 
-def _guess(body: bytes) -> str | None:
-    """Return "utf-8" if bytes without a declared encoding are valid UTF-8."""
-    try:
-        body.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return "utf-8"
+@dataclass(frozen=True)
+class Listing:
+    """What a feed lists.
+
+    Attributes
+    ----------
+    items : list of Item
+        Its items, in its order.
+    texts : callable
+        Returns the text of an item, given its place, to tell it from another.
+    details : callable
+        Returns the other fields of items, given their places: link, text, author, enclosures, feed.
+    rest : float
+        Seconds for which the feed asks not to be read.
+    pauses : Pauses
+        Hours and days at which it asks not to be read.
+    fault : str
+        What is wrong with the feed, although it was read; empty if nothing is.
+    """
+
+    items: list[Item]
+    texts: Callable[[int], str]
+    details: Callable[[Sequence[int]], list[dict[str, Any]]]
+    rest: float = 0.0
+    pauses: Pauses = Pauses()
+    fault: str = ""
 
 
-def _root(text: str) -> Any:
-    """Return the root element of a feed in XML."""
-    parser = etree.XMLParser(
-        recover=True, resolve_entities=False, no_network=True, load_dtd=False, encoding="utf-8",
-        remove_comments=True, remove_pis=True, huge_tree=False,
-    )  # fmt: skip
-    try:
-        root = etree.fromstring(text.encode(errors="replace"), parser)
-    except etree.XMLSyntaxError as error:
-        raise Unreadable(f"not a feed: {error}") from None
-    if root is None or _local(root) not in _ROOTS:
-        raise Unreadable("not a feed" if root is None else f"not a feed: <{_local(root)}>")
-    if len(root) and not _is_whole(text, root, parser.error_log):
-        raise Unreadable("not a feed: it is truncated, too deep or too nested")
-    return root
+def listing_of(reply: Reply) -> Listing:
+    """Return what the feed in a reply lists.
+
+    Raises
+    ------
+    Unreadable
+        If the body is not a feed, or is truncated.
+    """
+    text = reply.text.lstrip("\ufeff \t\r\n")
+    feed = _json_elements(text) if text.startswith("{") else feed_elements(text)
+    nodes, fault = feed.items, feed.fault
+    if len(nodes) > MOST_ITEMS:
+        nodes = _newest(nodes)
+        fault += f"{'; ' * bool(fault)}{len(nodes)} of {len(feed.items)} items are read"
+    if nodes and nodes[0].find(_VALUE) is not None:
+        facts: Any = {"title": feed.channel.findtext("title") or ""}
+        items = _stated(nodes)
+    else:
+        parsed = feedparser.parse(_tree(feed, nodes, _FACTS), sanitize_html=False)
+        facts, items = parsed.feed, _items(parsed.entries, nodes)
+    return Listing(
+        items=items,
+        texts=lambda place: _text_of(nodes[place]),
+        details=partial(_details, feed, facts, nodes, items, reply.url),
+        rest=_rest(facts),
+        pauses=_pauses(feed.channel),
+        fault=fault,
+    )
 
 
-def _trim(root: Any) -> None:
-    """Drop all elements of a feed that are not needed here."""
-    etree.strip_tags(root, etree.Entity)
-    for parent in (root, *(node for node in root if _local(node) == "channel")):
-        items = [node for node in parent if _local(node) in _ITEMS]
-        _keep_facts(parent, {*items[:MOST_ITEMS], *(n for n in parent if _local(n) == "channel")})
-        for item in items[:MOST_ITEMS]:
-            _keep_facts(item, set())
-            for fact in item:
-                etree.strip_tags(fact, "*")
-
-
-def _is_whole(text: str, root: Any, errors: Any) -> bool:
-    """Return whether the root element of a feed is closed, and all of the text was read."""
-    name = etree.QName(root).localname
-    closed = f"</{root.prefix}:{name}" if root.prefix else f"</{name}"
-    too_deep = etree.ErrorTypes.ERR_RESOURCE_LIMIT
-    return closed in text and all(error.type != too_deep for error in errors)
-
-
-def _keep_facts(parent: Any, others: set[Any]) -> None:
-    """Drop all children of an element except one of each name in `_FACTS`, and some others."""
-    seen = set()
-    for node in list(parent):
-        name = _local(node)
-        if node not in others and (name not in _FACTS or name in seen):
-            parent.remove(node)
-        seen.add(name)
-
-
-def _local(node: Any) -> str:
-    """Return the name of an element without its namespace, in lower case."""
-    return node.tag.rpartition("}")[2].lower() if isinstance(node.tag, str) else ""
-
-
-def _stated(node: Any) -> Item:
-    """Read an item of a feed that states values."""
-    facts: dict[str, str | None] = {}
-    for fact in node:
-        facts.setdefault(fact.tag, fact.text)
-    value = None
-    if _VALUE in facts:
-        text = facts[_VALUE] or ""
-        try:
-            value = float(text)
-        except ValueError:
-            raise Unreadable(f"an item's value must be a number, got {text!r:.80}") from None
-        if not 0 <= value < math.inf:
-            raise Unreadable(f"an item's value must be a number in [0, inf), got {value}")
-    id = facts.get("guid") or facts.get("link") or ""
-    return Item(id, facts.get("title") or "", _mail_seconds(facts.get("pubDate")), value)
-
-
-def _plain(entry: Any) -> Item:
-    """Return an item of feedparser's as an `Item`."""
+def _items(entries: Sequence[Any], nodes: Sequence[Any]) -> list[Item]:
+    """Return entries of feedparser's as items."""
     # feedparser returns another date for a missing one, with a warning: take the stored values.
-    date = dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed")
-    id = entry.get("id") or entry.get("link") or ""
-    return Item(id, entry.get("title", ""), _seconds(date))
+    names = ("published", "updated", "created")
+    texts = [[dict.get(entry, name) or "" for name in names] for entry in entries]
+    published: list[int | None] = [None] * len(entries)
+    for column in zip(*texts, strict=True):  # a date that is none gives way to the next
+        times = unix_times([t if p is None else "" for t, p in zip(column, published, strict=True)])
+        published = [t if p is None else p for t, p in zip(times, published, strict=True)]
+    return [
+        Item(
+            dict.get(entry, "id") or "",
+            dict.get(entry, "link") or "",
+            _title(entry),
+            date,
+            _value(node),
+        )
+        for entry, node, date in zip(entries, nodes, published, strict=True)
+    ]
 
 
-def _json_items(text: str) -> list[Item]:
-    """Read a JSON Feed (https://www.jsonfeed.org/version/1.1/)."""
+def _title(entry: Any) -> str:
+    """Return the title of an entry as plain text."""
+    title: str = dict.get(entry, "title") or ""
+    if "html" not in dict.get(dict.get(entry, "title_detail") or {}, "type", ""):
+        return title
+    return unescape(_TAG.sub("", title)).strip()
+
+
+def _stated(nodes: Sequence[Any]) -> list[Item]:
+    """Return the items of a feed that states values, without feedparser, which takes longer."""
+    rows = []
+    for node in nodes:
+        facts: dict[str, str] = {}
+        for fact in node:
+            facts.setdefault(fact.tag, (fact.text or "").strip())
+        rows.append(facts)
+    dates = unix_times([facts.get("pubDate", "") for facts in rows])
+    return [
+        Item(
+            facts.get("guid", ""), facts.get("link", ""), facts.get("title", ""), date, _value(node)
+        )
+        for node, facts, date in zip(nodes, rows, dates, strict=True)
+    ]
+
+
+def _value(node: Any) -> float | None:
+    """Return the value that an item states, None if it states none."""
+    text = node.findtext(_VALUE)
+    if text is None:
+        return None
     try:
-        feed = json.loads(text)
-        if "jsonfeed.org/version/" not in feed["version"]:
-            raise Unreadable("not a feed: JSON without the version of JSON Feed")
-        return [
-            Item(
-                str(item.get("id") or item.get("url") or ""),
-                str(item.get("title") or ""),
-                _iso_seconds(item.get("date_published") or item.get("date_modified")),
-            )
-            for item in feed["items"][:MOST_ITEMS]
-        ]
-    except (AttributeError, KeyError, TypeError, RecursionError, json.JSONDecodeError) as error:
-        raise Unreadable(f"not a feed: {type(error).__name__}: {error}") from None
+        value = float(text)
+    except ValueError:
+        raise Unreadable(f"an item's value must be a number, got {text!r:.80}") from None
+    if not 0 <= value < math.inf:
+        raise Unreadable(f"an item's value must be a number in [0, inf), got {value}")
+    return value
+
+
+def _newest(nodes: Sequence[Any]) -> list[Any]:
+    """Return the `MOST_ITEMS` newest items; the first and last ones if dates are missing."""
+    texts = [
+        next((n.text or "" for n in node if local_name(n) in _DATES), "") if len(node) else ""
+        for node in nodes
+    ]
+    dates = unix_times(texts)
+    if None in dates:
+        return [*nodes[: MOST_ITEMS // 2], *nodes[-MOST_ITEMS // 2 :]]
+    newest = sorted(range(len(nodes)), key=lambda k: dates[k] or 0, reverse=True)[:MOST_ITEMS]
+    return [nodes[k] for k in sorted(newest)]
+
+
+def _details(
+    feed: Elements,
+    facts: Any,
+    nodes: Sequence[Any],
+    items: Sequence[Item],
+    url: str,
+    places: Sequence[int],
+) -> list[dict[str, Any]]:
+    """Return link, text, author, enclosures and name of the feed for some items."""
+    chosen = [nodes[place] for place in places]
+    entries: Sequence[Any] = [{}] * len(places)
+    if any(
+        local_name(fact) in _DETAILS or fact.get("rel") == "enclosure"
+        for node in chosen
+        for fact in node
+    ):
+        tree = _tree(feed, chosen, _FACTS | _DETAILS)
+        entries = feedparser.parse(tree, response_headers={"content-location": url}).entries
+    return [
+        {
+            "link": urljoin(url, items[place].link) if items[place].link else "",
+            "text": _text(entry),
+            "author": _author(entry) or _author(facts),
+            "enclosures": [_enclosure(link) for link in entry.get("enclosures", ())],
+            "feed": _title(facts),
+        }
+        for entry, place in zip(entries, places, strict=True)
+    ]
+
+
+def _text(entry: Any) -> str:
+    """Return the content of an entry, or else its summary, as sanitised HTML."""
+    details = [*entry.get("content", ()), entry.get("summary_detail", {})]
+    text: dict[str, str] = next((detail for detail in details if detail.get("value")), {})
+    value: str = text.get("value", "")
+    return escape(value, quote=False) if text.get("type") == "text/plain" else value
+
+
+def _author(entry: Any) -> str:
+    """Return the author of an entry, or the names of several."""
+    names = [author["name"] for author in entry.get("authors", ()) if author.get("name")]
+    author: str = entry.get("author", "")
+    return ", ".join(names) if len(names) > 1 else author
+
+
+def _enclosure(link: Any) -> dict[str, Any]:
+    size = str(link.get("length", "")).strip()
+    length = int(size) if size.isascii() and size.isdigit() and len(size) < 19 else None
+    return {"url": link.get("href", ""), "type": link.get("type", ""), "length": length}
 
 
 def _rest(feed: Any) -> float:
@@ -198,22 +296,162 @@ def _positive(text: Any) -> float:
     return number if 0 < number < math.inf else 0.0
 
 
-def _seconds(date: Any) -> int | None:
-    """Return a date of feedparser's as Unix time."""
-    return calendar.timegm(date) if date else None
+def _pauses(channel: Any) -> Pauses:
+    """Return the hours and days that <skipHours> and <skipDays> name (RSS 2.0)."""
+    texts = {"skiphours": list[str](), "skipdays": list[str]()}
+    for node in channel:
+        if (name := local_name(node)) in texts:
+            texts[name] += [(inner.text or "").strip().lower() for inner in node[:24]]
+    hours = {
+        int(text) % 24 for text in texts["skiphours"] if re.fullmatch("0?[0-9]|1[0-9]|2[0-4]", text)
+    }
+    days = {_WEEK.index(text) for text in texts["skipdays"] if text in _WEEK}
+    return Pauses(tuple(sorted(hours)), tuple(sorted(days)))
 
 
-@lru_cache(maxsize=65_536)  # a feed lists an item many times
-def _mail_seconds(text: str | None) -> int | None:
+def _tree(feed: Elements, nodes: Iterable[Any], names: set[str]) -> bytes:
+    """Return a feed with some of its items, and of these the elements of some names."""
+    spaces = {uri: prefix for prefix, uri in feed.root.nsmap.items() if uri.lower() in _SPACES}
+    own = qualified_name(feed.root.tag)[0]
+    if own:
+        spaces[own] = feed.root.prefix
+    tag = feed.root.tag if feed.root is not feed.channel or feed.root not in feed.items else None
+    root = etree.Element(
+        tag or f"{{{ATOM}}}feed", _attributes(feed.root), {p: u for u, p in spaces.items()}
+    )
+    parent = root
+    if feed.channel is not feed.root:
+        parent = etree.SubElement(root, feed.channel.tag, _attributes(feed.channel))
+    if feed.root not in feed.items:
+        _copy(feed.channel, parent, _OF_FEED)
+    for node in nodes:
+        _copy(node, etree.SubElement(parent, node.tag, _attributes(node)), names)
+    body: bytes = etree.tostring(root, encoding="utf-8")
+    return body
+
+
+def _copy(node: Any, copy: Any, names: set[str]) -> None:
+    """Copy the children of a node that have certain names.
+
+    Those are its links, and of all others the first of each name that is not empty: elements of one
+    local name in two namespaces are two names. Of its texts it is the one that says most: to
+    sanitise them takes most of the time.
+    """
+    spaces, seen, repeated = {qualified_name(node.tag)[0], None}, set(), 0
+    children = [
+        (name, child)
+        for child in node
+        if isinstance(child.tag, str)
+        for space, name in [qualified_name(child.tag)]
+        if name in names and (space in spaces or (space or "").lower() in _SPACES)
+    ]
+    texts = [
+        (_TEXTS.index(name), place)
+        for place, (name, child) in enumerate(children)
+        if name in _TEXTS and (len(child) or child.text)
+    ]
+    text_place = min(texts)[1] if texts else None
+    for place, (name, child) in enumerate(children):
+        if name in _TEXTS and place != text_place:
+            continue
+        if name in _REPEATED:
+            repeated += 1
+            if repeated > MOST_LINKS:
+                continue
+        elif child.tag in seen or not (len(child) or (child.text or "").strip()):
+            continue
+        seen.add(child.tag)
+        fact = etree.SubElement(copy, child.tag, _attributes(child))
+        if name == "author" and len(child):
+            _copy(child, fact, {"name", "email", "uri"})
+        elif name in _TEXTS and len(child):
+            fact.text = _markup(child)
+            fact.set("type", "html")
+            fact.attrib.pop("mode", None)
+        else:
+            text = "".join(child.itertext()) if len(child) else child.text or ""
+            # feedparser's time grows with the square of comments without an end, and of authors.
+            if name in _TEXTS and "<!--" in text:
+                text = re.sub(r"<!--.*?(?:-->|\Z)", "", text, flags=re.DOTALL)
+            fact.text = text[:MOST_LETTERS] if name in _AUTHORS else text
+
+
+def _attributes(node: Any) -> dict[str, str]:
+    """Return the attributes of an element that are read."""
+    # Of the names alone: lxml looks for each value among all attributes of an element.
+    some = (name for name in node.keys()[:MOST_ATTRIBUTES] if name.lower() in _ATTRIBUTES)
+    return {name: node.get(name) for name in some}
+
+
+def _markup(node: Any) -> str:
+    """Return the content of an element as HTML."""
+    for inner in node.iterdescendants():
+        if isinstance(inner.tag, str):
+            inner.tag = inner.tag.rpartition("}")[2]
+    parts = [escape(node.text or "", quote=False)]
+    parts += [etree.tostring(child, encoding="unicode", method="html") for child in node]
+    return "".join(parts)
+
+
+def _text_of(node: Any) -> str:
+    """Return all text of an item's contents, without its markup."""
+    return "\n".join("".join(fact.itertext()) for fact in node if local_name(fact) in _TEXTS)
+
+
+def _json_elements(text: str) -> Elements:
+    """Return a JSON Feed (https://www.jsonfeed.org/version/1.1/) as elements of Atom."""
     try:
-        return int(parsedate_to_datetime(text or "").timestamp())
-    except (TypeError, ValueError, OverflowError):
-        return None
+        feed = json.loads(text)
+        if "jsonfeed.org/version/" not in feed["version"]:
+            raise Unreadable("not a feed: JSON without the version of JSON Feed")
+        listed = [item for item in feed["items"] if isinstance(item, dict)]
+        missing = len(feed["items"]) - len(listed)
+    except (AttributeError, KeyError, TypeError, RecursionError, ValueError) as error:
+        if isinstance(error, Unreadable):
+            raise
+        raise Unreadable(f"not a feed: {type(error).__name__}: {error}") from None
+    if missing and not listed:
+        raise Unreadable("not a feed: JSON Feed with items that are no objects")
+    root = etree.Element(f"{{{ATOM}}}feed", nsmap={None: ATOM})
+    _add(root, "title", feed.get("title"))
+    _add_authors(root, feed)
+    items = [_add(root, "entry", "") for _ in listed]
+    for node, item in zip(items, listed, strict=True):
+        link = item.get("url") or item.get("external_url")
+        _add(node, "id", link if item.get("id") in (None, "") else item["id"])
+        if link:
+            _add(node, "link", "", href=link)
+        _add(node, "title", item.get("title"))
+        _add(node, "published", item.get("date_published"))
+        _add(node, "updated", item.get("date_modified"))
+        _add(node, "summary", item.get("summary"))
+        _add(node, "content", item.get("content_html"), type="html")
+        _add(node, "content", item.get("content_text"))
+        _add_authors(node, item)
+        for file in _objects(item.get("attachments")):
+            size = {"type": file.get("mime_type"), "length": file.get("size_in_bytes")}
+            if file.get("url"):
+                _add(node, "link", "", rel="enclosure", href=file["url"], **size)
+    return Elements(root, root, items, f"{missing} items are no objects" if missing else "")
 
 
-def _iso_seconds(text: Any) -> int | None:
-    try:
-        date = datetime.fromisoformat(text)
-        return int((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp())
-    except (TypeError, ValueError, OverflowError):
+def _add(parent: Any, name: str, text: Any, **attributes: Any) -> Any:
+    """Add an element of Atom with a text, unless that is not one."""
+    if not isinstance(text, (str, int, float)):
         return None
+    node = etree.SubElement(parent, f"{{{ATOM}}}{name}")
+    node.text = plain_text(str(text))
+    for key, value in attributes.items():
+        if isinstance(value, (str, int, float)):
+            node.set(key, plain_text(str(value)))
+    return node
+
+
+def _add_authors(parent: Any, item: dict[str, Any]) -> None:
+    """Add the authors of an item or a feed, by version 1.1 of JSON Feed or by version 1."""
+    for author in [*_objects(item.get("authors")), *_objects([item.get("author")])]:
+        _add(_add(parent, "author", ""), "name", author.get("name"))
+
+
+def _objects(values: Any) -> list[dict[str, Any]]:
+    return [value for value in values if isinstance(value, dict)] if values else []

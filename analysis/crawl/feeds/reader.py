@@ -4,6 +4,12 @@ A reader is a function ``(reply, memory) -> Reading``; `FeedReader` reads RSS 0.
 JSON Feed. The memory of a source is a string that only the reader interprets, empty before the
 first fetch. A reply without information on the source (an error, a body that is not a feed) raises
 `Unreadable`: the fetch counts as failed, and the memory does not change.
+
+**Identity.** An item is known by its id; without one by its link; without either by title and date,
+or by date and text if it has no title. Where several items of a listing have the same name, the
+next of link, title, date and text is added to it, and the copies of one item are counted. Where no
+id of a listing was there before, but titles and dates were, the feed changes its ids at each fetch:
+then items of a title and date (without a date: a title and link) of the last listing are known.
 """
 
 from __future__ import annotations
@@ -11,15 +17,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from analysis.checks import check_kind, check_number, set_fields, shown
 from analysis.crawl.feeds.listing import believed_ages
-from analysis.crawl.feeds.parsing import Item, Unreadable, listed_items
-from analysis.crawl.feeds.reply import Reply
+from analysis.crawl.feeds.parsing import Item, Pauses, listing_of
+from analysis.crawl.feeds.reply import Reply, Unreadable
 
 HALF_LIFE = 86_400.0
 """Default seconds in which an item loses half of its value."""
@@ -36,7 +43,9 @@ class Reading:
     reward : float
         Value of the new items.
     items : tuple of dict
-        The new items: id, title, published (ISO 8601 in UTC, or empty), value.
+        The new items: id, link, title, text (content or summary, as sanitised HTML), author,
+        enclosures (each with url, type and length), feed (its title), published and seen (ISO 8601
+        in UTC, or empty), value. Only id, title, published and value are there in every item.
     memory : str
         Memory for the next reading.
     rest : float
@@ -49,26 +58,29 @@ class Reading:
     aged : float or None
         Sum of value times age in seconds over the new items, by their dates; None if a date is
         missing or implausible.
+    notes : tuple of str
+        What is wrong with the feed, although it was read, if that was not so at the last reading.
     """
 
     reward: float
-    items: tuple[dict[str, str | float], ...]
+    items: tuple[dict[str, Any], ...]
     memory: str
     rest: float = 0.0
     known: int = 0
     ages: tuple[float, ...] = ()
     aged: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class FeedReader:
     """A reader of RSS, Atom and JSON Feed.
 
-    An item is new if the source has not listed it before. It is identified by its id, by its link
-    without an id, or else by its title and date; an item that is no longer listed is remembered
-    until `REMEMBERED` others have left the listing after it. Its value is that of its ``value``
-    element (namespace `SPACE` of `analysis.crawl.feeds.reply`); without one 2^(-age/h), by its date
-    and the time of the reply, for a half-life h, and 1 if it has no date or one in the future.
+    An item is new if the source has not listed it before; the module says what identifies it. An
+    item that is no longer listed is remembered until `REMEMBERED` others have left the listing
+    after it. Its value is that of its ``value`` element (namespace `SPACE` of
+    `analysis.crawl.feeds.reply`); without one 2^(-age/h), by its date and the time of the reply,
+    for a half-life h, and 1 if it has no date or one in the future.
 
     Parameters
     ----------
@@ -101,32 +113,61 @@ class FeedReader:
         if reply.status == 304:
             if not memory:
                 raise Unreadable("status 304 without a feed before it")
-            return Reading(0.0, (), memory, kept["rest"], known=len(kept["ids"]), aged=0.0)
+            rest = _rest(kept["rest"], kept["pauses"], reply.time)
+            return Reading(0.0, (), memory, rest, known=len(kept["ids"]), aged=0.0)
         if not 200 <= reply.status < 300:
             raise Unreadable(f"status {reply.status}")
-        listed, rest = listed_items(reply)
-        known, names = set(kept["ids"]), {_name(item): item for item in listed}
-        unseen = {name: item for name, item in names.items() if name not in known}
-        worth = [self._worth(item, reply.time) for item in unseen.values()]
+        listing = listing_of(reply)
+        items = listing.items
+        names, notes = item_names(items, listing.texts)
+        known = set(kept["ids"])
+        unseen = [place for place, name in enumerate(names) if name not in known]
+        alike = [_likeness(item) for item in items]
+        if known and len(unseen) == len(items):
+            before = set(kept["alike"])
+            unseen = [place for place in unseen if not alike[place] or alike[place] not in before]
+            if len(unseen) < len(items):
+                notes.append("all ids are new, and titles and dates are not: ids are not used")
+        notes += [listing.fault] if listing.fault else []
+        worth = [self._worth(items[place], reply.time) for place in unseen]
         reward = float(sum(worth))
         if not math.isfinite(reward):
             raise Unreadable("the values of the items have no finite sum")
-        gone = [name for name in kept["ids"] if name not in names]
-        ids = [*names, *gone[:REMEMBERED]]
-        new: tuple[dict[str, str | float], ...] = tuple(
+        listed = set(names)
+        gone = [name for name in kept["ids"] if name not in listed]
+        text = json.dumps(
             {
-                "id": item.id or name,
-                "title": item.title,
-                "published": _iso(item.published),
+                "ids": [*names, *gone[:REMEMBERED]],
+                "rest": listing.rest,
+                "alike": alike,
+                "pauses": [listing.pauses.hours, listing.pauses.days],
+                "notes": notes,
+            }
+        )
+        new: tuple[dict[str, Any], ...] = tuple(
+            {
+                "id": items[place].id or items[place].link or names[place],
+                "title": items[place].title,
+                **details,
+                "published": _iso(items[place].published),
+                "seen": _iso(reply.time),
                 "value": value,
             }
-            for (name, item), value in zip(unseen.items(), worth, strict=True)
+            for place, value, details in zip(unseen, worth, listing.details(unseen), strict=True)
         )
-        text = json.dumps({"ids": ids, "rest": rest})
-        dates = [item.published for item in names.values()]
+        dates = [item.published for item in items]
         ages = () if reply.time is None else believed_ages(dates, reply.time)
-        aged = _aged(list(unseen.values()), worth, reply.time) if ages or not unseen else None
-        return Reading(reward, new, text, rest, len(names) - len(unseen), ages, aged)
+        some = [items[place] for place in unseen]
+        return Reading(
+            reward,
+            new,
+            text,
+            rest=_rest(listing.rest, [listing.pauses.hours, listing.pauses.days], reply.time),
+            known=len(items) - len(unseen),
+            ages=ages,
+            aged=_aged(some, worth, reply.time) if ages or not unseen else None,
+            notes=tuple(note for note in notes if note not in kept["notes"]),
+        )
 
     def _worth(self, item: Item, now: float | None) -> float:
         if item.value is not None:
@@ -178,28 +219,92 @@ def read_feed(reply: Reply, memory: str) -> Reading:
     return FeedReader().read(reply, memory)
 
 
+def item_names(items: Sequence[Item], texts: Callable[[int], str]) -> tuple[list[str], list[str]]:
+    """Return the short name that identifies each item, all different, and what is wrong with ids.
+
+    The argument `texts` returns the text of an item, given its place.
+    """
+    names = [_name(item, place, texts) for place, item in enumerate(items)]
+    notes = []
+    fields: list[tuple[str, Callable[[int], Any]]] = [
+        ("links", lambda place: items[place].link),
+        ("titles", lambda place: items[place].title),
+        ("dates", lambda place: items[place].published),
+        ("texts", texts),
+    ]
+    for field, value in fields:
+        groups = [group for group in _groups(names) if len(group) > 1]
+        # Added even where it tells none apart: so a new item does not change the others' names.
+        for place in (place for group in groups for place in group):
+            names[place] = _hash(json.dumps([names[place], value(place)]))
+        counts = Counter(names)
+        if apart := sum(counts[names[place]] == 1 for group in groups for place in group):
+            notes.append(f"{apart} items with the id of others are told apart by their {field}")
+    copies = [group for group in _groups(names) if len(group) > 1]
+    for group in copies:
+        for count, place in enumerate(group[1:], 2):
+            names[place] = _hash(json.dumps([names[place], count]))
+    if copies:
+        notes.append(f"{sum(map(len, copies))} items are copies of {len(copies)}")
+    return names, notes
+
+
+def _name(item: Item, place: int, texts: Callable[[int], str]) -> str:
+    if name := item.id or item.link:
+        return _hash(name)
+    facts = [item.title, item.published]
+    return _hash(json.dumps(facts if item.title else [*facts, texts(place)]))
+
+
+def _groups(names: Sequence[str]) -> list[list[int]]:
+    """Return the places of each name, in order."""
+    groups: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        groups.setdefault(name, []).append(place)
+    return list(groups.values())
+
+
+def _likeness(item: Item) -> str:
+    """Return what an item is known by without its id; empty if it says too little."""
+    if item.published is None:
+        return _hash(f"{item.title} {item.link}", 6) if item.title and item.link else ""
+    return _hash(f"{item.title} {item.published}", 6)
+
+
+def _hash(text: str, size: int = 9) -> str:
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=size).hexdigest()
+
+
+def _rest(asked: float, pauses: Sequence[Sequence[int]], now: float | None) -> float:
+    """Return the seconds of rest that a feed asks for at a time."""
+    hours, days = pauses
+    paused = (
+        Pauses(tuple(hours), tuple(days)).rest(now) if now is not None and (hours or days) else 0
+    )
+    return max(asked, paused)
+
+
 def _kept(memory: str) -> dict[str, Any]:
-    """Parse a memory: the ids of remembered items, and the rest that the feed asked for."""
+    """Parse a memory, which can be one that an earlier version wrote."""
     check_kind("memory", memory, str)
+    kept: dict[str, Any] = {"ids": [], "rest": 0.0, "alike": [], "pauses": [[], []], "notes": []}
     if not memory:
-        return {"ids": [], "rest": 0.0}
+        return kept
     try:
-        kept: dict[str, Any] = json.loads(memory)
+        kept |= json.loads(memory)
         check_number("rest", kept["rest"], 0)
-        if all(isinstance(name, str) for name in kept["ids"]):
+        lists = [kept["ids"], kept["alike"], kept["notes"]]
+        hours, days = kept["pauses"]
+        if all(isinstance(one, str) for some in lists for one in some) and all(
+            isinstance(one, int) for one in (*hours, *days)
+        ):
             return kept
     except (ValueError, TypeError, KeyError):
         pass
     raise ValueError(f"memory must come from a reading, or be empty, got {shown(memory)}")
 
 
-def _name(item: Item) -> str:
-    """Return the short name that identifies an item: its id, or else its title and date."""
-    text = item.id or json.dumps([item.title, item.published])
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=9).hexdigest()
-
-
-def _iso(time: int | None) -> str:
+def _iso(time: float | None) -> str:
     if time is None:
         return ""
     try:

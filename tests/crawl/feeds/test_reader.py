@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from analysis.crawl import FeedReader, Reply, Unreadable, read_feed
-from analysis.crawl.feeds.parsing import MOST_ITEMS
+from analysis.crawl.feeds import parsing
 from analysis.crawl.feeds.reader import REMEMBERED
 
 PLAIN = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>A</title>
@@ -108,14 +108,15 @@ def test_an_item_that_comes_back_does_not_count_again():
     assert rewards == [2.0, 1.0, 0.0, 0.0]
 
 
-def test_what_is_remembered_is_bounded():
+def test_what_is_remembered_is_bounded(monkeypatch):
+    monkeypatch.setattr(parsing, "MOST_ITEMS", 400)
     memory, sizes = "", []
-    for first in range(0, 4 * MOST_ITEMS, MOST_ITEMS):
-        body = rss(*(f"<guid>{first + i}</guid>" for i in range(2 * MOST_ITEMS)))
+    for first in range(0, 1600, 400):
+        body = rss(*(f"<guid>{first + i}</guid>" for i in range(800)))
         reading = read(body, memory)
         memory = reading.memory
         sizes.append(len(json.loads(memory)["ids"]))
-    assert max(sizes) == MOST_ITEMS + REMEMBERED
+    assert max(sizes) == 400 + REMEMBERED
 
 
 @pytest.mark.parametrize(
@@ -271,14 +272,18 @@ def test_a_body_made_to_be_slow_is_not(filling):
     body = b"<rss><channel>" + filling.encode() * (2**18 // len(filling)) + b"</channel></rss>"
     before = time.process_time()
     with suppress(Unreadable):
-        assert len(read(body).items) <= MOST_ITEMS
+        assert len(read(body).items) <= parsing.MOST_ITEMS
     assert time.process_time() - before < 5
 
 
-def test_no_more_items_are_read_than_a_feed_may_list():
-    body = rss(*(f"<guid>{i}</guid>" for i in range(3 * MOST_ITEMS)))
-    ids = [item["id"] for item in read(body).items]
-    assert ids == [str(i) for i in range(MOST_ITEMS)]
+def test_of_very_many_items_the_newest_are_read(monkeypatch):
+    monkeypatch.setattr(parsing, "MOST_ITEMS", 4)
+    dated = [f"<guid>{i}</guid><pubDate>2024-01-0{i}T00:00:00Z</pubDate>" for i in range(1, 8)]
+    assert [item["id"] for item in read(rss(*dated)).items] == ["4", "5", "6", "7"]
+    assert [item["id"] for item in read(rss(*dated[::-1])).items] == ["7", "6", "5", "4"]
+    reading = read(rss(*(f"<guid>{i}</guid>" for i in range(9))))
+    assert [item["id"] for item in reading.items] == ["0", "1", "7", "8"]
+    assert "4 of 9 items" in reading.notes[0]
 
 
 @pytest.mark.parametrize(
