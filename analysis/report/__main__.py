@@ -4,9 +4,11 @@ Loading the libraries takes seconds. An interrupt during that time prints one se
 needs no clean-up.
 """
 
+import atexit
 import os
 import signal
 import sys
+from contextlib import ExitStack
 
 from analysis.extras import missing_extra
 from analysis.report.paths import INTERRUPTED
@@ -26,14 +28,18 @@ if __name__ == "__main__":
     if sys.platform == "win32":
         sys.exit("error: the book is built on Linux and macOS; on Windows use WSL")
     try:
-        from analysis.report.commands import main
         from analysis.report.files import own_temporary_folder
+
+        # At the end of the process this runs after the clean-up of libraries imported below, which
+        # remove what they have in that folder.
+        temporary = ExitStack()
+        atexit.register(temporary.close)
+        temporary.enter_context(own_temporary_folder())
+        from analysis.report.commands import main
     except ModuleNotFoundError as error:
         sys.exit(f"error: {missing_extra(error, 'book')}")
 
     # From here on KeyboardInterrupt: `main` stops the notebooks and removes temporary folders.
     for number in handled:
         signal.signal(number, signal.default_int_handler)
-    with own_temporary_folder():
-        status = main()
-    sys.exit(status)
+    sys.exit(main())
