@@ -3,12 +3,14 @@
 import csv
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from analysis import published
 from analysis.published import FOLDER, KINDS, documents, errata, printed_number, printed_rows
 from analysis.report.paths import BOOK
+from analysis.report.saving.words import entries
 from analysis.report.scorecard import NUMERIC, RecordError, _printed_number
 
 ROW = ["id", "place", "kind", "printed", "unit", "unit_reason", "lost", "note"]
@@ -222,3 +224,24 @@ def test_words_are_no_printed_number(folder):
     (folder / "x.csv").write_text(HEADER + "a,,number,around 160,10,around,,\n")
     with pytest.raises(RecordError):
         _printed_number(printed_rows()["a"], "around 160")
+
+
+DEFINES = re.compile(r"\b(is|then) (defined|called|said to be)\b|\bone defines\b|^Set \$")
+
+
+def judged_definitions(rows):
+    """Return the rows that give a name to something and are not set in context as premises."""
+    return [row.id for row in rows if DEFINES.search(row.printed) and row.kind != "premise"]
+
+
+def test_definitions_are_premises():
+    assert judged_definitions(printed_rows().values()) == []
+    planted = replace(printed_rows()["A-r-alpha"], kind="statement")
+    assert judged_definitions([planted]) == ["A-r-alpha"]
+
+
+@pytest.mark.parametrize("document", list(documents()))
+def test_premises_are_context(document):
+    premises = [row.id for row in printed_rows().values() if row.kind == "premise"]
+    judged = [id for id, entry in entries(document).items() if "context" not in entry.words]
+    assert not set(premises) & set(judged)
