@@ -199,6 +199,7 @@ def robot_calls():
         "limiting_drift": weights,
         "loss_rate": {"rho": 0.5, "capacity": 3},
         "optimal_fleet": {"kinds": [kind], **queue},
+        "fleet_by_margins": {"kinds": [kind], **queue},
         "optimal_general_load": general,
         "optimal_general_robots": {"arrival_rate": 0.5, **general},
         "optimal_load": queue,

@@ -1,7 +1,7 @@
 from .controlled.control import RobotControl, without_cap
 from .controlled.result import ControlSolution
 from .general.fleet import FleetControl, FleetSolution, FleetValue
-from .general.kinds import RobotKind, optimal_fleet
+from .general.kinds import RobotKind, fleet_by_margins, optimal_fleet
 from .general.laws import ServiceLaw
 from .general.mg1k import GeneralQueue, general_cost, optimal_general_load, optimal_general_robots
 from .printed.fullchain import FullChain, full_chain
@@ -35,6 +35,7 @@ __all__ = [
     "RobotKind",
     "ServiceLaw",
     "critical_gamma",
+    "fleet_by_margins",
     "full_chain",
     "full_probability",
     "general_cost",

@@ -7,6 +7,7 @@ solvers of `analysis.mdp`, the fleet to the controlled queue and to brute force.
 
 from functools import cache, partial
 from itertools import product
+from math import inf
 
 import mpmath
 import numpy as np
@@ -433,6 +434,22 @@ def fleets_by_brute_force():
         assert costs[every.index(active)] <= min(costs) * (1 + 1e-13)
 
 
+def fleets_by_margins():
+    """Never below the best fleet; the best one where areas are alike or rates decide alone."""
+    for rate, change, gamma, capacity in product([1e-3, 0.3, 20.0], [1e-2, 1.0, inf], [1e-3, 5.0],
+                                                 [1, 6]):  # fmt: skip
+        alike = [RobotKind(rate, 3, 1e-3, change)] * 2
+        unlike = [RobotKind(rate, 3, 1e-3, change), RobotKind(0.4, 2, 0.05, 0.7)]
+        for kinds in (alike, unlike):
+            active, cost = robots.fleet_by_margins(kinds, gamma, capacity)
+            load = sum(float(kind.rate(n)) for kind, n in zip(kinds, active, strict=True))
+            running = sum(kind.running_cost * n for kind, n in zip(kinds, active, strict=True))
+            assert cost == pytest.approx(robots.static_cost(load, gamma, capacity) + running)
+            assert cost >= robots.optimal_fleet(kinds, gamma, capacity)[1] * (1 - 1e-13)
+        best = robots.optimal_fleet(alike, gamma, capacity)[1]
+        assert robots.fleet_by_margins(alike, gamma, capacity)[1] == pytest.approx(best, rel=1e-12)
+
+
 def fleets_of_equal_robots():
     """Robots of kinds that are alike are robots of one kind."""
     for rate, gamma, capacity in ((1e-3, 1.2, 2), (0.3, 1e-6, 4), (0.3, 1.2, 1), (50.0, 1e3, 3)):
@@ -580,6 +597,7 @@ FAMILIES = {
     },
     "full_chain": {"one place, one robot, far loads": chains},
     "optimal_fleet": {"brute force": fleets_by_brute_force},
+    "fleet_by_margins": {"areas alike and unlike": fleets_by_margins},
     "FleetControl": {
         "kinds that are alike": fleets_of_equal_robots,
         "kinds that differ": partial(fleets_that_differ, 4),

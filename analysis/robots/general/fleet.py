@@ -143,6 +143,8 @@ class FleetControl:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", checked_kinds(self.kinds))
+        if any(kind.change_rate < math.inf for kind in self.kinds):
+            raise ValueError("kinds must not compete for pages: change_rate must be infinite here")
         object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
         for name in ("service_rate", "gamma"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))

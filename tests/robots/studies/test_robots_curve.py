@@ -29,7 +29,7 @@ def found():
 
 def test_the_conjecture_holds_and_is_proved(found):
     (claim,) = claims.claims(found)
-    assert verdicts([claim]) == {"D-suspect": "holds"}
+    assert verdicts([claim]) == {"D-suspect": "holds under"}
     assert claim.basis == "proved, machine-checked"
     assert claim.proof == "curve-theorem"
     assert (require(claims.checked(found))["checked"] == "holds").all()

@@ -19,7 +19,6 @@ def found():
     return claims.Checks(
         orders=experiment.orders(3, 3, [0.1, 1.0]),
         live=experiment.live_checks(3),
-        certificate=experiment.certificate(),
         fleet=check.largest_grown_fleet(),
         convex=experiment.convex_checks(),
         shorter=experiment.shortened_passage(),
@@ -31,10 +30,9 @@ def test_what_the_page_states_is_checked(found):
 
 
 def test_a_check_that_fails_stops_the_page(found):
-    stale = found.certificate.assign(**{"the code is now": "0"})
     negative = found.live.assign(**{"with a negative coefficient": 1})
     for wrong in (
-        {"fleet": 8}, {"shorter": -1.0}, {"live": negative}, {"certificate": stale},
+        {"fleet": 8}, {"shorter": -1.0}, {"live": negative},
         {"orders": replace(found.orders, only_added=False)},
         {"convex": replace(found.convex, holds=False)},
     ):  # fmt: skip

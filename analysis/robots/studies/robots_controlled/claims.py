@@ -13,7 +13,13 @@ from analysis.mdp.problem import policy_chain
 from analysis.report import Claim, claim
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.controlled.result import ControlSolution
-from analysis.robots.printed.fullchain import FullChain, State, state_space, transition
+from analysis.robots.printed.fullchain import (
+    FullChain,
+    State,
+    full_chain,
+    state_space,
+    transition,
+)
 from analysis.robots.static.mm1k import critical_gamma, static_cost
 from analysis.robots.studies.robots_controlled.experiment import (
     HALF,
@@ -43,7 +49,8 @@ def _figures(found: Results) -> list[Claim]:
         number = 6 + k
         others = table.updates >= 0
         others[1, 1, 1] = False
-        counts, costs = table.updates[others], table.cost[others]
+        counts = [*table.updates[others], *found.other_steps[k]]
+        costs = table.cost[others]
         rows += [
             claim(f"D-fig{number}-cost", run.cost, alternatives=[*costs, optimum.gain]),
             claim(f"D-fig{number}-it", run.updates, alternatives=counts),
@@ -79,6 +86,8 @@ def _proposition_4(found: Results) -> list[Claim]:
     same_theta = np.isclose(printed_theta, middle.gain, rtol=0.001)
     theta = {"printed_theta": printed_theta, "optimum": middle.gain}
     curves = {"curves": [height.tolist() for height in heights]}
+    # f_1(r) = f(r - 1) - 1 is the queue up to which an arriving robot, one of r, goes on.
+    never = [1 + int(np.argmax(height < 1)) for height in heights if (height < 1).any()]
     below = all(o.gain <= s for o, s in zip(found.optima, found.static, strict=True))
     return [
         claim("D-prop3", residual < 1e-09 and max(near) < NEAR),
@@ -88,7 +97,12 @@ def _proposition_4(found: Results) -> list[Claim]:
         claim("D-tau-fast", falls, numbers={"updates": found.updates}),
         claim("D-abs-mdp", max(near) < NEAR and below),
         claim("D-eq23"),
-        claim("D-switching", are_curves(found.optima), numbers=curves),
+        claim(
+            "D-switching",
+            are_curves(found.optima),
+            condition=bool(never),
+            numbers=curves | {"never": never},
+        ),
         claim("D-f00", all(height[0] >= 1 for height in heights), basis="judged"),
     ]
 
@@ -118,6 +132,7 @@ def claims_on_the_process(found: Process, policies: PolicyCosts) -> list[Claim]:
     """Return the page\'s claims on section 3.1 and to Lemma 4."""
     return [
         *_process(found),
+        *_by_epochs_and_time(found),
         *_misprints(found),
         *_policies(found, policies),
         *_lemma_4(found, policies),
@@ -149,6 +164,16 @@ def _process(found: Process) -> list[Claim]:
         claim("D-A-x", actions == rule),
         claim("D-absorb", stays and actions[1, 0, 0] == (1,)),
         claim("D-eq18", bool(np.isclose(_static_gain(found), static, rtol=1e-09))),
+    ]
+
+
+def _by_epochs_and_time(found: Process) -> list[Claim]:
+    gaps = np.abs(found.epochs - found.time).max(axis=0)
+    return [
+        claim(row, gap < 1e-12, numbers={"policies": len(found.time), "quantity": name, "gap": gap})
+        for row, name, gap in zip(
+            ("D-pasta", "D-eq25-limit"), ("starvation", "loss rate"), gaps.tolist(), strict=True
+        )
     ]
 
 
@@ -237,6 +262,8 @@ def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
     missed -= reached_by(chain, (1, 0, 0), topward)
     restart = {state: int(state[0] > 0 and state[2] == 1) for state in chain.states}
     trapped = reached_by(chain, (0, 1, 1), restart)
+    freed = reached_by(chain, (0, 1, 1), restart | {(0, 1, 1): 1})
+    goal = (model.capacity, 1, 1)
     several = policies.classes > 1
     classes = {"policies": len(policies.costs), "more_classes": int(several.sum())}
     classes |= {"most": int(policies.classes.max()), "outside": len(outside)}
@@ -244,6 +271,7 @@ def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
     never = sorted(level_two - entered)
     example = {"never_entered": never, "entered": len(level_two & entered)}
     fits = all(x[2] == 2 and x[0] > 0 for x in never)
+    connected = sum(_communicates_without(*size) for size in SIZES)
     return [
         claim(
             "D-example-N2",
@@ -252,7 +280,11 @@ def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
             numbers=example | {"states": len(level_two)},
         ),
         claim("D-multichain", bool(several.any()) and not outside, numbers=classes),
-        claim("D-lem4", not outside, numbers={"states": sorted(outside)}),
+        claim(
+            "D-lem4",
+            not outside,
+            numbers={"states": sorted(outside), "sizes": len(SIZES), "communicating": connected},
+        ),
         claim(
             "D-lem4-1",
             all(q >= 1 and s == 2 for q, _, s in at_top),
@@ -264,7 +296,8 @@ def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
         claim("D-lem4-3", False, basis="judged"),
         claim(
             "D-lem4-3-zero",
-            (model.capacity, 1, 1) in trapped,
+            goal in freed,
+            condition=goal not in trapped,
             numbers={"reached": len(trapped), "capacity": model.capacity},
         ),
         *(
@@ -272,6 +305,19 @@ def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
             for row in ("D-lem4-order", "D-lem4-order-zero")
         ),
     ]
+
+
+#: Robots and places of processes that communicate once the states of Lemma 4 are left out.
+SIZES = ((1, 2), (2, 2), (2, 3), (3, 4), (5, 3))
+
+
+def _communicates_without(robots: int, capacity: int) -> bool:
+    """Whether all states of a process communicate but (q, N, 2), q >= 1."""
+    chain = full_chain(RobotControl(robots, 0.4, 1.0, capacity, 1.0))
+    graph = sparse.csr_array(chain.transitions[0] + chain.transitions[1])
+    states = [k for k, (q, r, s) in enumerate(chain.states) if not (q and r == robots and s == 2)]
+    parts, _ = csgraph.connected_components(graph[states][:, states], connection="strong")
+    return bool(parts == 1)
 
 
 def reached_by(chain: FullChain, start: State, actions: Mapping[State, int]) -> set[State]:

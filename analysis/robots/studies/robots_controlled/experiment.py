@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from analysis.arrays import Floats, Ints
-from analysis.mdp import policy_iteration
+from analysis.mdp import policy_iteration, stationary_law
+from analysis.mdp.problem import policy_chain
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.controlled.result import ControlSolution
@@ -44,6 +45,7 @@ class Results:
     references: list[ReferenceRuns]  # where it stops from every reference state
     tolerance: float  # bound of the stopping rule
     updates: dict[float, int]  # updates of the middle model by tau
+    other_steps: list[list[int]]  # updates of each model at other steps tau
     # The middle model at a tight stop, from random h_0 and several reference states.
     limits: list[PrintedRun]
     # The middle model at a tight stop with tau = 0.5; none where rounding hides the stop.
@@ -65,6 +67,10 @@ def solve_figures(
         references=[every_reference(model, tolerance=tolerance) for model in models],
         tolerance=tolerance,
         updates={step: proposition_4(middle, step=step).updates for step in STEPS},
+        other_steps=[
+            [proposition_4(model, step=step, tolerance=tolerance).updates for step in STEPS[:-1]]
+            for model in models
+        ],
         limits=from_random_starts(middle, np.random.default_rng(seed)),
         half_step=tight_run(middle, step=HALF),
         static=[model.evaluate(model.static_policy()).gain for model in models],
@@ -159,6 +165,9 @@ class Process:
     # Why line 3 of (20) as printed is no process with more robots than places; "" if it is one.
     leaves: str
     randomised: float  # least cost of the chain over all randomised stationary policies
+    # Starvation and loss rate, by decision epochs and by time: rows a policy, columns the two.
+    epochs: Floats
+    time: Floats
 
     @property
     def gain(self) -> float:
@@ -184,7 +193,40 @@ def small_process(model: RobotControl, more_robots: int = 5) -> Process:
         {line: printed_line(model, line) for line in MISPRINTS},
         leaves if isinstance(leaves, str) else "",
         randomised_optimum(chain),
+        *both_averages(model, chain),
     )
+
+
+#: Weights whose optimal policies are compared by decision epochs and by time.
+WEIGHTS = tuple(np.geomspace(0.05, 50, 12).tolist())
+
+
+def both_averages(model: RobotControl, chain: FullChain) -> tuple[Floats, Floats]:
+    """Return starvation and loss rate of optimal policies, by decision epochs and by time.
+
+    By epochs from the stationary law of the draft's process, which sees the queue just before each
+    event; by time from that of the queue and the active robots between events.
+    """
+    rows = sparse.csr_array(sparse.vstack(chain.transitions))
+    queue, _, event = np.array(chain.states).T
+    full = (queue == model.capacity) & (event == 1)
+    epochs, time = [], []
+    for gamma in WEIGHTS:
+        solution = replace(model, gamma=gamma).solve()
+        law = stationary_law(policy_chain(rows, _actions(model, chain, solution)))
+        epochs.append((law[queue == 0].sum(), model.event_rate * law[full].sum()))
+        time.append((solution.starvation, solution.loss_rate))
+    return np.array(epochs), np.array(time)
+
+
+def _actions(model: RobotControl, chain: FullChain, solution: ControlSolution) -> Ints:
+    """Return the action of each state of the draft's process under a policy of boxes."""
+    actions = []
+    for number, (q, r, s) in enumerate(chain.states):
+        box = (q - 1, r) if s == 0 else (min(q + 1, model.capacity), r - 1)
+        wanted = int(s < 2 and bool(solution.policy[box]))
+        actions.append(wanted if np.isfinite(chain.costs[wanted, number]) else 1 - wanted)
+    return np.array(actions)
 
 
 def printed_line(model: RobotControl, line: str) -> float | str:

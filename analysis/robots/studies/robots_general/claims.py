@@ -19,6 +19,7 @@ class Checks:
     cases: int
     alike: float  # as `alike_error` returns it
     neighbours: float  # as `fleet_neighbours` returns it
+    placement: float  # as `placement_gap` returns it
 
 
 def claims(found: Checks) -> list[Claim]:
@@ -27,8 +28,10 @@ def claims(found: Checks) -> list[Claim]:
     simulated = {"cases": found.cases, "misses": found.misses}
     return [
         claim("D-fut-general", agree, numbers=simulated),
-        claim("D-fut-hetero", False, basis="judged", numbers={"alike": found.alike}),
-        claim("D-fut-area", found.neighbours >= 0),
+        claim("D-fut-alike", found.alike < 1e-9, numbers={"alike": found.alike}),
+        claim("D-fut-hetero", abs(found.placement) < 1e-12),
+        claim("D-fut-open", found.alike < 1e-9 and abs(found.placement) < 1e-12),
+        claim("D-fut-area", found.neighbours >= 0 and abs(found.placement) < 1e-12),
         claim("D-concl-mg1k", False, basis="judged"),
         claim("D-concl-companion"),
     ]

@@ -18,7 +18,7 @@ from analysis.results import Estimate
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.general import laws
 from analysis.robots.general.fleet import FleetControl
-from analysis.robots.general.kinds import RobotKind, optimal_fleet
+from analysis.robots.general.kinds import RobotKind, fleet_by_margins, optimal_fleet
 from analysis.robots.general.laws import ServiceLaw
 from analysis.robots.general.mg1k import (
     GeneralQueue,
@@ -125,6 +125,64 @@ def fleet_neighbours(costs: Sequence[float], gamma: float, capacity: int) -> flo
                 running = sum(n * kind.running_cost for n, kind in zip(other, kinds, strict=True))
                 gaps.append(float(static_cost(load, gamma, capacity)) + running - best)
     return min(gaps)
+
+
+#: Three areas: how fast one robot fetches, how many there are, running cost, changing pages.
+AREAS = (
+    RobotKind(0.10, 12, 0.005, change_rate=0.5),
+    RobotKind(0.05, 12, 0.001, change_rate=0.3),
+    RobotKind(0.20, 12, 0.012, change_rate=1.0),
+)
+
+
+def placements(gamma: float, capacity: int) -> pd.DataFrame:
+    """Return where robots are best placed in `AREAS`, by the search and by the rule of margins."""
+    rows = [choose(AREAS, gamma, capacity) for choose in (optimal_fleet, fleet_by_margins)]
+    names = [f"area {1 + number}" for number in range(len(AREAS))]
+    table = pd.DataFrame([counts for counts, _ in rows], columns=names)
+    table["cost"] = [cost for _, cost in rows]
+    return table.set_axis(["searched whole", "by margins"]).rename_axis("placement")
+
+
+def margin_losses(systems: int, rng: np.random.Generator) -> Floats:
+    """Return what the rule of margins costs above the best placement, on random systems.
+
+    Two or three areas of at most 8 robots; rates, running costs and changing pages uniform on a
+    logarithmic scale. Parts of the best cost.
+    """
+    losses = []
+    for _ in range(systems):
+        areas = [
+            RobotKind(
+                10 ** rng.uniform(-1.5, 0),
+                int(rng.integers(1, 9)),
+                10 ** rng.uniform(-3, -1),
+                change_rate=10 ** rng.uniform(-1, 0.5),
+            )
+            for _ in range(rng.integers(2, 4))
+        ]
+        gamma, capacity = 10 ** rng.uniform(-0.5, 1), int(rng.integers(2, 12))
+        best = optimal_fleet(areas, gamma, capacity)[1]
+        losses.append(fleet_by_margins(areas, gamma, capacity)[1] / best - 1)
+    return np.array(losses)
+
+
+def placement_gap(gamma: float, capacity: int) -> float:
+    """Return the least cost of all placements in `AREAS`, one by one, less that of the search.
+
+    Each placement's queue has its law by the balance of its rates: nothing of `static_cost`.
+    """
+    least = np.inf
+    for counts in itertools.product(*(range(area.available + 1) for area in AREAS)):
+        if any(counts):
+            parts = zip(counts, AREAS, strict=True)
+            load = sum(a.change_rate * -np.expm1(-a.arrival_rate * n / a.change_rate)
+                       for n, a in parts)  # fmt: skip
+            law = load ** np.arange(capacity + 1)
+            law /= law.sum()
+            running = sum(n * a.running_cost for n, a in zip(counts, AREAS, strict=True))
+            least = min(least, gamma * law[0] + load * law[-1] + running)
+    return float(least - optimal_fleet(AREAS, gamma, capacity)[1])
 
 
 def alike_error() -> float:

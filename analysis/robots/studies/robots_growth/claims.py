@@ -17,9 +17,7 @@ class Checks:
     """Results that the page's theorems rest on."""
 
     orders: Orders  # the optimal policies of one fleet at some rates
-    # As `live_checks` and `certificate` return them.
-    live: pd.DataFrame
-    certificate: pd.DataFrame
+    live: pd.DataFrame  # as `live_checks` returns it
     fleet: int  # largest fleet of the long checks
     convex: Convex  # the polynomials for convex rates
     shorter: float  # as `shortened_passage` returns it
@@ -27,7 +25,6 @@ class Checks:
 
 def checked(found: Checks) -> dict[str, bool]:
     """Return each statement of the page, and whether its check holds."""
-    files = found.certificate
     return {
         "boxes are only added as the weight rises": found.orders.only_added,
         "growth of small fleets, every curve": bool(
@@ -35,7 +32,6 @@ def checked(found: Checks) -> dict[str, bool]:
             and found.live["all conditions"].all()
         ),
         f"growth is checked up to {GROWN} robots": found.fleet == GROWN,
-        "by the code as it is": bool((files["computed by code"] == files["the code is now"]).all()),
         "growth for convex rates of two and three robots": found.convex.holds,
         "a passage of nine robots that one more shortens": found.shorter > 0,
     }

@@ -10,4 +10,5 @@ from analysis.report import Claim, claim
 def claims(checks: dict[str, bool], capacities: Sequence[int]) -> list[Claim]:
     """Return the page\'s claims on the question that the draft leaves to its readers."""
     numbers = {"capacities": list(capacities), "steps": len(checks) - 1}
-    return [claim("D-lem2-open", all(checks.values()), numbers=numbers)]
+    holds = all(checks.values())
+    return [claim("D-lem2-open", holds, proof="open-lemma2", numbers=numbers)]

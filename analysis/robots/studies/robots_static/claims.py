@@ -42,7 +42,7 @@ def claims(wrong: dict[int, float], ratio: float) -> list[Claim]:
         *_queue(),
         *_lemma_1(loads),
         *_proposition_1(wrong),
-        *proposition_2(loads),
+        *proposition_2(loads, ratio),
         *lemma_2(loads),
         *_figures(ratio),
     ]
@@ -56,7 +56,7 @@ def _balanced_law(rho: float, capacity: int) -> Floats:
 
 def _queue() -> list[Claim]:
     down = all((np.diff(mm1k.starvation_probability(LOADS, k)) < 0).all() for k in CAPACITIES)
-    up = all((np.diff(mm1k.loss_rate(LOADS, k)) > 0).all() for k in CAPACITIES)
+    up = all((np.diff(mm1k.full_probability(LOADS, k)) > 0).all() for k in CAPACITIES)
     some = (0.3, 0.9, 1.7)
     laws = all(
         np.allclose(printed_law(r, k), _balanced_law(r, k)) for r in some for k in CAPACITIES
@@ -189,8 +189,11 @@ LIMITS = (Fraction(1001, 1000), Fraction(11, 10), Fraction(2), Fraction(20))
 FAR, VAST = 1e12, 20_000
 
 
-def proposition_2(loads: dict[int, Floats]) -> list[Claim]:
-    """Return the page\'s claims on section 2.2 and to (14), from the best loads by capacity."""
+def proposition_2(loads: dict[int, Floats], ratio: float) -> list[Claim]:
+    """Return the page's claims on section 2.2 and on (14), from the best loads by capacity.
+
+    `ratio`: mu/lambda of Figure 2.
+    """
     rises = all((np.diff(loads[k]) > 0).all() for k in CAPACITIES)
     far = all(mm1k.optimal_load(FAR, k) > 0.9 * (FAR * k) ** (1 / (k + 1)) for k in (2, 5, 15))
     terms = [
@@ -208,7 +211,7 @@ def proposition_2(loads: dict[int, Floats]) -> list[Claim]:
     between = (6 / 5 + mm1k.critical_gamma(5)) / 2
     beyond = mm1k.optimal_load(between, 5)
     idle = [mm1k.starvation_probability(loads[k], k) for k in CAPACITIES]
-    numbers = [[mm1k.optimal_robots(0.1, g, k) for g in WEIGHTS] for k in CAPACITIES]
+    numbers = [[mm1k.optimal_robots(1 / ratio, g, k) for g in WEIGHTS] for k in CAPACITIES]
     more = all((np.diff(n) >= 0).all() and n[-1] > n[0] for n in numbers)
     fourteen = printed_14(mm1k.optimal_load(2.0, 8), 2.0, 8, 5)
     low, high = (theory.numerator(load, 2.0, VAST) for load in (0.9, 1.01))

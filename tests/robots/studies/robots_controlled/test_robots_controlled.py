@@ -51,6 +51,9 @@ def test_every_computed_verdict_turns_on_a_falsified_model(found, monkeypatch):
             "tau for the share that is kept": (replace(found, updates=kept),),
             "robots in pairs that share a line": (replace(found, optima=[paired.solve()] * 3),),
             "a step that is nearly whole": (None,),
+            "two robots, which never stop at an empty queue": (
+                replace(found, optima=[RobotControl(2, 0.1, 1.0, 5, 5.0).solve()] * 3),
+            ),
             "static costs of another load": (replace(found, static=other.static),),
         },
         {

@@ -11,13 +11,13 @@ from analysis.robots.studies import exercises
 from analysis.robots.studies.robots_general import claims, experiment
 from tests.support import assert_turns, verdicts
 
-TRUE = claims.Checks(1e-14, 1e-9, 0, 6, 1e-12, 0.0)
+TRUE = claims.Checks(1e-14, 1e-9, 0, 6, 1e-12, 0.0, 0.0)
 
 
 def test_the_announced_work_is_done():
     said = verdicts(claims.claims(TRUE))
-    assert said["D-fut-general"] == said["D-fut-area"] == "done"
-    assert said["D-fut-hetero"] == "open"  # where robots are best placed is not modelled
+    future = [said[f"D-fut-{name}"] for name in ("general", "alike", "hetero", "open", "area")]
+    assert set(future) == {"done"}
     assert said["D-concl-mg1k"] == "does not hold"
     assert said["D-concl-companion"] == "context"
 
@@ -29,6 +29,10 @@ def test_the_announced_work_is_done():
         ({"balance": 1e-3}, "D-fut-general"),
         ({"misses": 3}, "D-fut-general"),
         ({"neighbours": -1e-6}, "D-fut-area"),
+        ({"placement": -1e-6}, "D-fut-hetero"),
+        ({"placement": -1e-6}, "D-fut-area"),
+        ({"placement": -1e-6}, "D-fut-open"),
+        ({"alike": 1e-3}, "D-fut-alike"),
     ],
 )
 def test_a_model_that_disagrees_leaves_it_open(wrong, row):
@@ -41,6 +45,10 @@ def test_the_checks_of_the_models_hold():
     assert balance < 1e-6
     assert experiment.alike_error() < 1e-9
     assert experiment.fleet_neighbours([0.0, 0.04], 2.0, 8) >= 0
+    assert abs(experiment.placement_gap(2.0, 8)) < 1e-12
+    losses = experiment.margin_losses(20, np.random.default_rng(1))
+    assert losses.min() > -1e-12
+    assert (losses > 1e-9).any()
 
 
 def test_more_variability_needs_fewer_robots_where_losses_weigh():
