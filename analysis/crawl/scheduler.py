@@ -158,6 +158,7 @@ class EpochScheduler(BaseScheduler):
         """Settle the fetches whose items have left the pipelines, and close the files."""
         if hasattr(self, "frontier"):  # else the settings were refused
             self._settle_scraped()
+            self._requests.close()
         self.store.close()
 
     def has_pending_requests(self) -> bool:

@@ -6,10 +6,13 @@ one before, also redirect targets: redirects are followed and robots.txt is requ
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -18,12 +21,13 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
+from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
 from twisted.python.failure import Failure
 
 from analysis.checks import check_kind
-from analysis.crawl.feeds.parsing import Unreadable
-from analysis.crawl.feeds.reader import Reading
-from analysis.crawl.feeds.reply import Reply
+from analysis.crawl.feeds.reader import FeedReader, Reading
+from analysis.crawl.feeds.reply import Reply, Unreadable
+from analysis.crawl.feeds.worker import ReaderProcesses
 from analysis.crawl.fetching.headers import (
     MOVED,
     MOVED_FOR_GOOD,
@@ -124,6 +128,10 @@ class Requests:
     ) -> None:
         settings = crawler.settings
         self._crawl, self._reader, self._virtual = crawl, reader, virtual
+        self._crawler = crawler
+        # A reader of the user's own may be one that no other process can load.
+        aside = isinstance(reader, FeedReader) and not virtual
+        self._processes = ReaderProcesses(reader) if aside else None
         self.obey = settings.getbool("ROBOTSTXT_OBEY")
         self._hops = settings.getint("REDIRECT_MAX_TIMES")
         self._longest = longest_rest
@@ -225,7 +233,7 @@ class Requests:
             headers[TIME_HEADER] = f"{self._crawl.now():.0f}"
         return Request(
             job.url,
-            callback=self._arrived if job.source else self._rules_arrived,
+            callback=self._page_arrived if job.source else self._rules_arrived,
             errback=self._failed,
             headers=headers,
             dont_filter=True,
@@ -239,6 +247,11 @@ class Requests:
                 "download_maxsize": MOST_BYTES,
             },
         )
+
+    def close(self) -> None:
+        """End the processes that read feeds."""
+        if self._processes:
+            self._processes.close()
 
     def received(self, data: bytes, request: Request) -> None:
         """Stop the download of a robots.txt after `MOST_ROBOTS` bytes."""
@@ -270,8 +283,41 @@ class Requests:
             else:
                 self.push(job, self._crawl.now())
 
-    def _arrived(self, response: Response) -> Iterator[dict[str, Any]]:
-        """Read a feed or follow its redirect; yield new items."""
+    def _page_arrived(
+        self, response: Response
+    ) -> Iterator[dict[str, Any]] | AsyncIterator[dict[str, Any]]:
+        """Read a feed, while Scrapy runs in real time in another process; yield new items."""
+        feed = 200 <= response.status < 300 and response.body
+        if self._processes and feed and self._crawler.crawling:
+            return self._arrived_aside(response, self._processes)
+        return self._arrived(response)
+
+    async def _arrived_aside(
+        self, response: Response, processes: ReaderProcesses
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Read a feed in another process, while the crawl goes on; yield new items."""
+        job, frontier = response.meta["job"], self._crawl.frontier
+        future = None
+        if job.source in frontier.number:
+            memory = Memory.read(frontier.memory[frontier.number[job.source]])
+            future = processes.submit(self._reply(response), memory.reader)
+            with suppress(Exception):  # raised again where the result is used
+                if is_asyncio_available():
+                    await asyncio.wrap_future(future)
+                else:
+                    await run_in_thread(future.result)
+        for item in self._arrived(response, future):
+            yield item
+
+    def _reply(self, response: Response) -> Reply:
+        """Return the reply in a response."""
+        headers, now = plain_headers(response.headers), self._crawl.now()
+        return Reply(response.status, headers, response.body, time=now, url=response.url)
+
+    def _arrived(
+        self, response: Response, future: Future[Reading] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Read a feed, if that has not been done, or follow its redirect; yield new items."""
         job, now = response.meta["job"], self._crawl.now()
         if response.status in MOVED:
             self._follow(job, response)
@@ -284,8 +330,7 @@ class Requests:
         elif response.status in (429, 503):
             found["host_rest"] = retry_after(headers, now)
         elif job.source in self._crawl.frontier.number:
-            reply = Reply(response.status, headers, response.body, time=now)
-            found, items = self._read(job, reply, found)
+            found, items = self._read(job, self._reply(response), found, future)
         try:
             for item in items:
                 yield {"source": job.source, "epoch": self._crawl.frontier.epoch, **item}
@@ -296,12 +341,12 @@ class Requests:
             self.ended.append((response.request, job.source, found))
 
     def _read(
-        self, job: Job, reply: Reply, failed: dict[str, Any]
+        self, job: Job, reply: Reply, failed: dict[str, Any], future: Future[Reading] | None
     ) -> tuple[dict[str, Any], Iterable[dict[str, Any]]]:
         """Read a reply; return the fields of the fetch's `Outcome`, and new items."""
         memory = Memory.read(self._crawl.frontier.memory[self._crawl.frontier.number[job.source]])
         try:
-            reading = self._reader(reply, memory.reader)
+            reading = future.result() if future else self._reader(reply, memory.reader)
             check_kind("reading", reading, Reading)
             check_kind("memory", reading.memory, str)
             items = tuple(reading.items)
@@ -329,6 +374,8 @@ class Requests:
         except Exception:
             logger.exception("%s: the reader failed", job.url)
         else:
+            for note in reading.notes:
+                logger.warning("%s: %s", job.url, note)
             return found, items
         return failed, ()
 
