@@ -1,6 +1,7 @@
 """The printed values as data: ids, kinds, numbers that parse, errata that refer to rows."""
 
 import csv
+import itertools
 import re
 from collections import Counter
 from dataclasses import replace
@@ -245,3 +246,14 @@ def test_premises_are_context(document):
     premises = [row.id for row in printed_rows().values() if row.kind == "premise"]
     judged = [id for id, entry in entries(document).items() if "context" not in entry.words]
     assert not set(premises) & set(judged)
+
+
+def test_rows_of_a_place_stand_together_and_places_are_spelt_one_way():
+    """So that the scorecard follows the document, and a filter finds a section."""
+    for key in documents():
+        places = [row.place for row in printed_rows().values() if row.document == key]
+        groups = [place for place, _ in itertools.groupby(places)]
+        bare = [place for place in groups if re.match(r"\d+(\.\d+)?($|,)", place)]
+        assert bare == [], key
+        if key.startswith("crawling"):
+            assert len(groups) == len(set(groups)), key
