@@ -199,7 +199,7 @@ def trouble(
 
     `shares`: expected shares of failing fetches, positive; `outage`: epochs that an outage lasts.
     One row a kind of fault, share and patience: value per allowed fetch with interval, share of
-    fetches that failed, and for single faults the bound on every policy: a fetch that fails with
+    fetches that failed (0 if none was made), and for single faults the bound on every policy: a fetch that fails with
     probability p leaves (1 - p) M successes an epoch on average.
     """
     replications, _, epochs = untroubled["index"].shape
@@ -208,7 +208,8 @@ def trouble(
     def add(faults: str, share: float, patience: int, runs: Floats) -> None:
         bound = relaxed_bound(sources, budget * (1 - share))[0] / budget
         value = Estimate.of(value_per_place(runs, warm_up, budget))
-        failed = float(runs[:, 3, warm_up:].sum() / runs[:, 1, warm_up:].sum())
+        made = runs[:, 1, warm_up:].sum()  # none, where all sources rest after failures
+        failed = float(runs[:, 3, warm_up:].sum() / made) if made else 0.0
         row = {"faults": faults, "share": share, "patience": patience}
         row |= {"value": value.value, "low": value.low, "high": value.high, "failed": failed}
         rows.append(row | {"bound": bound if faults == "single" else np.nan})
