@@ -180,6 +180,18 @@ def queued_index(
     )
 
 
+def check_events(sources: Sources, engine: Engine, epochs: int) -> None:
+    """Refuse a run of `simulate_engine` with more pages and completions than memory holds."""
+    rates = np.append(sources.arrival_rate, engine.index_rate)
+    expected = float(rates.sum()) * sources.period * (epochs + 1)
+    if expected > MOST_EVENTS:
+        raise ValueError(
+            f"horizon and warm_up must leave at most {MOST_EVENTS:.0e} pages and completions, "
+            f"got {expected:.2g} in {epochs} epochs of {sources.period:g} with an index_rate of "
+            f"{engine.index_rate:g}"
+        )
+
+
 def simulate_engine(
     sources: Sources,
     engine: Engine,
@@ -249,13 +261,8 @@ def simulate_engine(
     warm_up = check_integer("warm_up", warm_up, 0)
     order = check_choice("order", order, ORDERS_OF_INDEXING)
     epochs = horizon + warm_up
+    check_events(sources, engine, epochs)
     rates = np.append(sources.arrival_rate, engine.index_rate)
-    expected = float(rates.sum()) * sources.period * (epochs + 1)
-    if expected > MOST_EVENTS:
-        raise ValueError(
-            f"horizon and warm_up must leave at most {MOST_EVENTS:.0e} pages and completions, "
-            f"got {expected:.2g}"
-        )
     # Time counts from the crawls before epoch 0, one period earlier.
     length = sources.period * (epochs + 1)
     streams = rng.spawn(len(rates))

@@ -199,8 +199,8 @@ def trouble(
 
     `shares`: expected shares of failing fetches, positive; `outage`: epochs that an outage lasts.
     One row a kind of fault, share and patience: value per allowed fetch with interval, share of
-    fetches that failed (0 if none was made), and for single faults the bound on every policy: a fetch that fails with
-    probability p leaves (1 - p) M successes an epoch on average.
+    fetches that failed (0 if none was made), and for single faults the bound on every policy: a
+    fetch that fails with probability p leaves (1 - p) M successes an epoch on average.
     """
     replications, _, epochs = untroubled["index"].shape
     rows: list[dict[str, Any]] = []

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.ephemeral import Sources
+from analysis.ephemeral import Sources, four_sources
 from analysis.joint import Engine, JointSystem, queued_index, simulate_engine
+from analysis.joint.simulation import check_events
 from analysis.results import Estimate
 
 #: Orders of the page: name, order, whether pre-emptive and pushing out.
@@ -32,6 +33,12 @@ POLICIES: Mapping[str, tuple[str, float]] = {
 AGES = 20
 #: Level of the interval that the exact gain must lie in.
 LEVEL = 0.999
+
+
+def check_horizon(_: object, parameters: Mapping[str, Any]) -> None:
+    """Refuse a run of more pages than the simulation of crawler and engine takes."""
+    engine = Engine(parameters["index_rate"], parameters["shown"])
+    check_events(four_sources(), engine, parameters["horizon"] + parameters["warm_up"])
 
 
 @dataclass(frozen=True)

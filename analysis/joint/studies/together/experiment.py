@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.ephemeral import Scheduler, Sources
+from analysis.ephemeral import Scheduler, Sources, four_sources
 from analysis.joint import (
     Engine,
     QueuedIndex,
@@ -18,7 +18,7 @@ from analysis.joint import (
     queued_sources,
     simulate_engine,
 )
-from analysis.joint.simulation import ORDERS_OF_INDEXING, JointRun
+from analysis.joint.simulation import ORDERS_OF_INDEXING, JointRun, check_events
 from analysis.results import Estimate
 
 #: Shares of the dual price that are tried; one is chosen on runs of their own.
@@ -29,6 +29,13 @@ AGES = 20
 QUEUES = 9
 #: Epochs before those that count.
 WARM_UP = 30
+
+
+def check_horizon(sources: Sources | None, parameters: Mapping[str, Any]) -> None:
+    """Refuse a run of more pages than the simulation of crawler and engine takes."""
+    arms = replace(sources or four_sources(), period=parameters["period"])
+    engine = Engine(parameters["index_rate"], parameters["places"])
+    check_events(arms, engine, parameters["horizon"] + WARM_UP)
 
 
 @dataclass(frozen=True)
