@@ -7,7 +7,9 @@ a spider adds are queued behind those of the epoch.
 `analysis.crawl.settings` lists its own settings. Of Scrapy's, ``JOBDIR`` is the folder of the
 state, ``ROBOTSTXT_OBEY``, ``ROBOTSTXT_PARSER``, ``ROBOTSTXT_USER_AGENT`` and ``USER_AGENT`` apply
 to robots.txt, ``REDIRECT_MAX_TIMES`` to redirects; delays, time-outs and concurrency have their
-usual meaning.
+usual meaning, where a host is a name with a port. Two defaults differ from Scrapy's: robots.txt is
+obeyed, and ``DOWNLOAD_TIMEOUT`` is the length of an epoch, at most 30 s. A spider of another class
+than `FeedSpider` needs its ``DOWNLOAD_HANDLERS``.
 
 `analysis.crawl.fetching.requests` makes the requests, also those for robots.txt, follows redirects,
 and keeps crawl delays. The fetches of an epoch are spread over its length. In real time an epoch
@@ -18,12 +20,17 @@ A fetch is settled when Scrapy's scraper has finished its response, so that its 
 pipelines, and the files of ``FEEDS`` are flushed. After a kill, fetches that were not settled are
 repeated: items are delivered at least once, and an incomplete last line of JSON is cut off. One
 kill repeats at most as many responses as ``CONCURRENT_REQUESTS`` and the scraper hold at a time.
+Where the folder cannot be written (a full disk, a locked database) the crawl waits for a minute, in
+which nothing is settled or requested, and then stops.
+
+Epochs are counted by a clock that never jumps. Where the clock of the machine is set, dates of
+items follow it, and the epochs go on as they were.
 """
 
 from __future__ import annotations
 
 import logging
-import time
+import sqlite3
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
@@ -33,15 +40,17 @@ from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.extensions.spiderstate import SpiderState
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
 from analysis.checks import check_whole
+from analysis.crawl.fetching.download import HANDLER
 from analysis.crawl.fetching.headers import Memory
-from analysis.crawl.fetching.hosts import (
-    host_of,
-)
+from analysis.crawl.fetching.hosts import host_of
 from analysis.crawl.fetching.requests import Job, Requests
+from analysis.crawl.fetching.virtual_time import SteadyClock
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.state import Outcome
 from analysis.crawl.settings import (
@@ -55,6 +64,11 @@ from analysis.crawl.storage.exports import flush_exports, mend_exports
 from analysis.crawl.storage.store import Log, Store
 from analysis.crawl.storage.summary import Summary
 
+PATIENCE = 60.0
+"""Seconds for which the crawl tries to write its folder."""
+AGAIN = 1.0
+"""Seconds between two tries."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -62,6 +76,13 @@ class FeedSpider(Spider):
     """A spider that yields no requests; the scheduler makes all of them."""
 
     name = "feeds"
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Add `analysis.crawl.fetching.download.Handler` unless other handlers are named."""
+        super().update_settings(settings)
+        handlers = dict.fromkeys(("http", "https"), HANDLER) | dict(settings["DOWNLOAD_HANDLERS"])
+        settings.set("DOWNLOAD_HANDLERS", handlers, priority="spider")
 
     async def start(self) -> Any:
         """Yield no requests."""
@@ -93,8 +114,16 @@ class EpochScheduler(BaseScheduler):
         self._released: deque[Request] = deque()
         self._others: deque[Request] = deque()
         self._before: list[Outcome] = []  # outcomes of the open epoch before a kill
-        self._began = 0.0
+        self._began = 0.0  # time of epoch 0, as `now` counts it
+        self._clock = SteadyClock()
+        self._ahead = 0.0  # seconds by which the machine's clock was ahead when last compared
         self._alarm: tuple[float, Any] | None = None
+        # Outcomes that are not written yet, whether the state is not, and since when that fails.
+        self._unwritten: deque[tuple[str, dict[str, Any]]] = deque()
+        self._unsaved = False
+        self._failing_since: float | None = None
+        self._stopped = False
+        self._owners: dict[str, str] = {}  # source that is fetched from an address it moved to
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> EpochScheduler:
@@ -112,6 +141,7 @@ class EpochScheduler(BaseScheduler):
         try:
             self._prepare()
         except ValueError:
+            self.store.close()
             if self._crawler.crawling and (kept := self._crawler.get_extension(SpiderState)):
                 kept.spider_opened(spider)  # else Scrapy empties its own file in JOBDIR at the end
             raise
@@ -131,6 +161,7 @@ class EpochScheduler(BaseScheduler):
             self._crawler,
             reader=given.reader,
             virtual=given.virtual,
+            period=given.period,
             longest_rest=given.longest_rest,
             local_addresses=given.local_addresses,
         )
@@ -138,16 +169,30 @@ class EpochScheduler(BaseScheduler):
         listed = read_sources(given.sources)
         check_whole("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
         self.frontier = self._frontier(listed)
-        if folder := job_dir(settings):
-            self.store = Store(folder)
+        folder = job_dir(settings)
+        self.store = Store(folder, given.log_epochs) if folder else Log(given.log_epochs)
         began = self.store.restore(self.frontier)
-        self._began = self.now() if began is None else began
+        self._began = self.now() if began is None else self._possible_beginning(began)
         self._place(range(len(self.frontier.names)))
         delays = dict(self.frontier.crawl_delay)
         self._requests.delays = delays
         self._requests.requested = dict.fromkeys(delays, self.now())  # as if requested just now
         self._before = self.store.finished(self.frontier)
         self._resume()
+
+    def _possible_beginning(self, began: float) -> float:
+        """Return when epoch 0 began, so that the next epoch does not lie in the far future.
+
+        The next epoch begins at most one epoch after the state was saved. If it lies farther ahead,
+        the clock was ahead then, or has been set back since.
+        """
+        ahead = began + self.frontier.epoch * self._given.period - self.now()
+        if self._given.virtual or ahead <= self._given.period:
+            return began
+        logger.warning(
+            "the clock is %.0f s behind that of the saved crawl: its next epoch begins now", ahead
+        )
+        return began - ahead
 
     def _resume(self) -> None:
         """Continue an epoch that was interrupted by a kill."""
@@ -159,12 +204,16 @@ class EpochScheduler(BaseScheduler):
         if hasattr(self, "frontier"):  # else the settings were refused
             self._settle_scraped()
             self._requests.close()
+            if waiting := len(self._unwritten):
+                logger.warning("%d fetches were not written and will be repeated", waiting)
+        if self._alarm:
+            self._alarm[1].cancel()
         self.store.close()
 
     def has_pending_requests(self) -> bool:
         """Whether the crawl has not ended."""
         frontier = self.frontier
-        requests = len(self._requests) or self._requests.ended
+        requests = len(self._requests) or self._requests.ended or self._unwritten
         under_way = requests or self._released or self._others
         return bool(under_way or frontier.is_open or frontier.late or not self._done)
 
@@ -175,7 +224,9 @@ class EpochScheduler(BaseScheduler):
 
     def next_request(self) -> Request | None:
         """Return a request of this epoch, or of the next one if its time has come."""
-        self._settle_scraped()
+        if not self._settle_scraped():
+            self.wait()
+            return None
         if self._released:
             return self._released.popleft()
         self._advance()
@@ -197,10 +248,37 @@ class EpochScheduler(BaseScheduler):
         return epochs is not None and self.frontier.epoch >= epochs
 
     def now(self) -> float:
-        """Return the Unix time, or that of the epoch in virtual time."""
+        """Return the time by which epochs and rests are counted: the Unix time, without jumps.
+
+        It is that of the epoch in virtual time.
+        """
         if self._given.virtual:
             return self._given.start + self.frontier.epoch * self._given.period
-        return time.time()
+        return self._clock.now()
+
+    def wall_time(self) -> float:
+        """Return the Unix time by the clock of the machine, or that of the epoch."""
+        return self.now() + (0.0 if self._given.virtual else self._clock.ahead())
+
+    def _compare_clocks(self) -> None:
+        """Warn if the clock of the machine has been set by more than an epoch."""
+        ahead = self._clock.ahead()
+        if abs(ahead - self._ahead) > self._given.period:
+            logger.warning(
+                "the clock was set %s by %.0f s: the epochs go on as before",
+                "forward" if ahead > self._ahead else "back",
+                abs(ahead - self._ahead),
+            )
+            self._ahead = ahead
+
+    def owner(self, url: str) -> str | None:
+        """Return the source that is fetched from a URL: its own, or the target of its redirects."""
+        if url in self.frontier.number:
+            return url
+        name = self._owners.get(url)
+        if name is None or name not in self.frontier.number:
+            return None
+        return name if self._moved(self.frontier.number[name]) == url else None
 
     def _frontier(self, listed: SourceList) -> Frontier:
         """Return a new frontier for a list of sources."""
@@ -236,8 +314,11 @@ class EpochScheduler(BaseScheduler):
                 return
             elif self.frontier.is_open:
                 self.frontier.close()
-                self._save()
+                self._unsaved = True
+            if not self._write():
+                return
             if not self._given.virtual:
+                self._compare_clocks()
                 self._look_for_changes()
             self._revive()
             if not self._given.virtual:
@@ -255,7 +336,12 @@ class EpochScheduler(BaseScheduler):
 
     def _revive(self) -> None:
         """Make sources available again that were named with the command ``ask``."""
-        for name in self.store.asked_again():
+        try:
+            names = self.store.asked_again()
+        except sqlite3.OperationalError as error:
+            logger.warning("what `ask` named is read at the next epoch: %s", error)
+            return
+        for name in names:
             if name in self.frontier.number:
                 self.frontier.revive(self.frontier.number[name])
                 self._requests.revive(name)
@@ -299,7 +385,8 @@ class EpochScheduler(BaseScheduler):
                 frontier.expect(outcome.source)
             frontier.settle(outcome)
         if not frontier.is_open:
-            self._save()
+            self._unsaved = True
+            self._write()
 
     def _spread(self, sources: list[int], ends: float) -> None:
         """Queue the fetches of an epoch: those of a host evenly over its time, host by host."""
@@ -315,54 +402,118 @@ class EpochScheduler(BaseScheduler):
                 self._requests.push(job, now + share * max(ends - now, 0.0))
 
     def _address(self, source: int) -> str:
-        """Return the URL of a source: the target of its permanent redirect, unless that failed."""
-        moved = Memory.read(self.frontier.memory[source]).moved
-        return (
-            moved if moved and not self.frontier.failures[source] else self.frontier.names[source]
-        )
+        """Return the URL of a source: the target of its permanent redirects.
+
+        It is its own if that target has failed, or is that of another source.
+        """
+        name, moved = self.frontier.names[source], self._moved(source)
+        usable = moved and not self.frontier.failures[source] and self.owner(moved) in (None, name)
+        return moved if usable else name
+
+    def _moved(self, source: int) -> str:
+        """Return the target of the permanent redirects of a source, empty if there are none."""
+        return Memory.read(self.frontier.memory[source]).moved
 
     def _place(self, sources: Iterable[int]) -> None:
         """Assign each source to the host of its current URL."""
         for i in sources:
+            moved = self._moved(i)
+            if moved and self.owner(moved) is None:
+                self._owners[moved] = self.frontier.names[i]
             self.frontier.move(i, host_of(self._address(i)))
 
     def may_request(self, job: Job) -> bool:
         """Return whether this process may send requests to the host of a job."""
         return True
 
-    def _settle_scraped(self) -> None:
-        """Settle the fetches whose items have left the pipelines."""
+    def _settle_scraped(self) -> bool:
+        """Settle the fetches whose items have left the pipelines; return whether all is written."""
         ended = self._requests.ended
-        if not ended:
-            return
         slot = self._crawler.engine.scraper.slot if self._crawler.crawling else None
         active = slot.active if slot else ()
-        over = [entry for entry in ended if entry[0] not in active]
-        if over and self._crawler.crawling:
-            flush_exports(self._crawler)
         self._requests.ended = [entry for entry in ended if entry[0] in active]
-        for _, source, found in over:
-            self.settle(source, **found)
+        over = [(source, found) for request, source, found in ended if request not in active]
+        self._unwritten.extend(over)
+        return self._write(flush=bool(over))
 
     def settle(self, name: str, **found: Any) -> None:
         """Log how the fetch of a source ended, and pass it to the frontier."""
+        self._unwritten.append((name, found))
+        self._write()
+
+    def _write(self, flush: bool = False) -> bool:
+        """Write what has ended, and the state if an epoch has; return whether all is written.
+
+        What cannot be written is kept for the next call, so that no source is lost. `flush`:
+        whether items were exported.
+        """
+        if self._stopped:
+            return False
+        try:
+            if (flush or self._failing_since is not None) and self._crawler.crawling:
+                flush_exports(self._crawler)
+            while self._unwritten or self._unsaved:
+                if self._unsaved:  # before what belongs to the next epoch
+                    self._save()
+                    self._unsaved = False
+                else:
+                    self._settle_first()
+                    self._unwritten.popleft()
+        except (OSError, sqlite3.Error) as error:
+            self._try_again(error)
+            return False
+        except Exception as error:
+            logger.exception("the policy failed")
+            self._stop(f"its policy failed: {error!r}")
+            return False
+        if self._failing_since is not None:
+            logger.warning("the crawl goes on: what it has found is written")
+            self._failing_since = None
+        return True
+
+    def _settle_first(self) -> None:
+        """Log the first outcome that is not written yet, and pass it to the frontier."""
+        name, found = self._unwritten[0]
         frontier = self.frontier
         if name not in frontier.number:
             return  # no longer listed
         source, epoch = frontier.number[name], frontier.epoch
         host = host_of(self._address(source))
         outcome = Outcome(source, delay=self._requests.delay_of(host), **found)
-        self._requests.rest(name, outcome.rest)
-        self._requests.rest(host, outcome.host_rest)
         self.store.note(frontier, outcome)
         frontier.settle(outcome)
-        if frontier.epoch > epoch:
-            self._save()
+        self._requests.rest(name, outcome.rest)
+        self._requests.rest(host, outcome.host_rest)
+        self._unsaved = self._unsaved or frontier.epoch > epoch
+
+    def _try_again(self, error: Exception) -> None:
+        """Wait a second before the next try to write; stop the crawl after `PATIENCE`."""
+        now = self._clock.now()
+        if self._failing_since is None:
+            self._failing_since = now
+            logger.warning(
+                "what was found cannot be written (%s): trying again for %.0f s", error, PATIENCE
+            )
+        if now - self._failing_since > PATIENCE or not isinstance(
+            error, OSError | sqlite3.OperationalError
+        ):
+            self._stop(f"what was found cannot be written ({error})")
+
+    def _stop(self, reason: str) -> None:
+        """Stop the crawl with one sentence; it can be continued from its folder."""
+        if self._stopped:
+            return
+        self._stopped = True
+        if self._crawler.engine is None:
+            raise RuntimeError(f"the crawl stops: {reason}")
+        logger.critical("The crawl stops: %s", reason)
+        if self._crawler.crawling:
+            deferred_from_coro(self._crawler.stop_async())
 
     def _save(self) -> None:
         """Save the state at the end of an epoch, and log its summary."""
         self._place(outcome.source for outcome in self.frontier.outcomes)
-        self.store.save(self.frontier, self._began)
+        self.store.save(self.frontier, self._began + self.wall_time() - self.now())
         if self._crawler.crawling:
             summary = Summary.of(self.frontier)
             logger.info("%s", summary.line())
@@ -374,6 +525,8 @@ class EpochScheduler(BaseScheduler):
         if self._given.virtual:
             return
         due = min(self._next_epoch(), self._requests.due)
+        if self._failing_since is not None:
+            due = self.now() + AGAIN
         if self._alarm and self._alarm[0] <= due and self._alarm[0] > self.now():
             return
         if self._alarm:

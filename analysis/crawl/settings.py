@@ -19,6 +19,8 @@ CRAWL_PATIENCE         largest number of epochs in which a failing source rests 
 CRAWL_LONGEST_REST     longest rest that a site can ask for, in seconds (604800, a week)
 CRAWL_MIN_AGE          least number of epochs between two fetches of a source (1)
 CRAWL_MAX_AGE          age in epochs from which on a source comes first (none)
+CRAWL_LOG_EPOCHS       last epochs whose fetches the log has one by one (1000); of older
+                       ones it has counts by day
 CRAWL_LOCAL_ADDRESSES  whether addresses outside the public internet are fetched (no)
 =====================  =================================================================
 """
@@ -45,6 +47,7 @@ from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.hosts import plain_address
 from analysis.crawl.fetching.virtual_time import START
 from analysis.crawl.frontier.state import LONGEST, NEVER
+from analysis.crawl.storage.store import LOG_EPOCHS
 from analysis.ephemeral.policies import POLICIES, named_policy
 from analysis.ephemeral.sources import Sources
 
@@ -66,6 +69,7 @@ class CrawlSettings:
     longest_rest: float
     min_age: int
     max_age: int
+    log_epochs: int
     local_addresses: bool
 
 
@@ -116,6 +120,7 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
         longest_rest=longest,
         min_age=whole("CRAWL_MIN_AGE", 1),
         max_age=whole("CRAWL_MAX_AGE", NEVER, 1),
+        log_epochs=whole("CRAWL_LOG_EPOCHS", LOG_EPOCHS, 1),
         local_addresses=settings.getbool("CRAWL_LOCAL_ADDRESSES", False),
     )
 
@@ -136,11 +141,10 @@ def read_sources(path: str | PathLike[str]) -> SourceList:
         raise ValueError(f"{path}: column 'url' is missing")
     rows: dict[str, int] = {}
     for row, url in enumerate(frame["url"], 1):
-        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-            raise ValueError(
-                f"{path}: row {row} below the header: url must be http(s), got {url!r}"
-            )
-        address = plain_address(url)
+        try:
+            address = _source_address(url)
+        except ValueError as error:
+            raise ValueError(f"{path}: row {row} below the header: {error}") from None
         if address in rows:
             raise ValueError(
                 f"{path}: row {row} below the header: url must be one that no other row has, "
@@ -148,6 +152,19 @@ def read_sources(path: str | PathLike[str]) -> SourceList:
             )
         rows[address] = row
     return SourceList(sources, list(rows))
+
+
+def _source_address(url: str) -> str:
+    """Return the normal form of the URL of a source; raise ValueError if it cannot be fetched."""
+    parts = urlsplit(url.strip())
+    if "@" in parts.netloc:
+        raise ValueError(
+            "url must have no user and password, which would stand in logs and files; Scrapy takes "
+            "them as the spider's attributes http_user, http_pass and http_auth_domain"
+        )
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"url must be http(s), got {url!r:.200}")
+    return plain_address(url)
 
 
 def file_version(path: Any) -> tuple[int, int] | None:

@@ -85,11 +85,11 @@ class Way:
 
     def paths(self):
         """The paths that were requested, in order, robots.txt apart."""
-        return [request.path for request in self.requests if request.path != "/robots.txt"]
+        return [r.path for r in self.requests if not r.path.startswith("/robots.txt")]
 
     def epochs(self):
         """The epochs in which feeds were requested."""
-        return [request.epoch for request in self.requests if request.path != "/robots.txt"]
+        return [r.epoch for r in self.requests if not r.path.startswith("/robots.txt")]
 
 
 class _Server(ThreadingHTTPServer):
@@ -111,7 +111,9 @@ class _Handler(BaseHTTPRequestHandler):
         before = sum(request.path == self.path for request in self.way.requests)
         request = Request(self.path, epoch, headers, before, time.monotonic())
         self.way.requests.append(request)
-        answer = (self.way.robots if self.path == "/robots.txt" else self.way.feed)(request)
+        answer = (self.way.robots if self.path.startswith("/robots.txt") else self.way.feed)(
+            request
+        )
         if answer.act:
             answer.act(self)
             self.close_connection = True
@@ -239,7 +241,17 @@ def other_status_each_time(request):
 
 
 def loop(request):
-    return Answer(302, {"location": f"/feed?{request.before}"})
+    return Answer(302, {"location": "/feed" if request.path == "/a" else "/a"})
+
+
+def on_and_on(path):
+    """A chain of redirects to ever new addresses."""
+
+    def answer(request):
+        number = int(request.path.partition("?")[2] or 0)
+        return Answer(302, {"location": f"{path}?{number + 1}"})
+
+    return answer
 
 
 def away_from_http(request):
@@ -325,6 +337,7 @@ def ways():
             always(301, {"location": "http://127.0.0.1:{robots.txt forbids}/robots.txt"}),
         ),
         "robots.txt leads in a circle": Way(one_an_epoch, always(302, {"location": "/robots.txt"})),
+        "robots.txt leads on and on": Way(one_an_epoch, on_and_on("/robots.txt")),
         "a crawl delay of 1e300": Way(one_an_epoch, says("User-agent: *\nCrawl-delay: 1e300\n")),
         "a crawl delay of 1e20": Way(one_an_epoch, says("User-agent: *\nCrawl-delay: 1e20\n")),
         "a crawl delay of three epochs": Way(
@@ -334,6 +347,7 @@ def ways():
         "redirect to a host that forbids": Way(to("http://127.0.0.1:{robots.txt forbids}/x")),
         "refresh to what is forbidden": Way(meta_refresh, private),
         "redirect in a circle": Way(loop),
+        "redirect on and on": Way(on_and_on("/feed")),
         "redirect out of HTTP": Way(away_from_http),
         "moved for good (301)": Way(to("/new", 301)),
         "moved for good (308)": Way(to("/new", 308)),

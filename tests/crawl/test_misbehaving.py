@@ -130,6 +130,7 @@ def test_items_that_come_back_count_once(items):
         "headers without end",
         "another status each time",
         "redirect in a circle",
+        "redirect on and on",
         "redirect out of HTTP",
         "refresh to what is forbidden",
         "robots.txt fails",
@@ -188,6 +189,7 @@ def test_gone_is_asked_once(crawled, kinds):
         "robots.txt forbids others",
         "robots.txt is garbage",
         "robots.txt leads in a circle",
+        "robots.txt leads on and on",
     ],
 )
 def test_a_robots_txt_that_is_none_or_means_others_allows(kinds, name):
@@ -195,11 +197,20 @@ def test_a_robots_txt_that_is_none_or_means_others_allows(kinds, name):
     assert kinds(name) == dict.fromkeys(EVERY, FOUND)
 
 
-def test_a_robots_txt_that_leads_in_a_circle_is_followed_five_times(crawled):
-    robots = [
-        a for a in crawled[1]["robots.txt leads in a circle"].requests if a.path == "/robots.txt"
-    ]
-    assert len(robots) == 6
+def test_five_redirects_of_robots_are_followed(crawled):
+    assert len(robots_of(crawled[1]["robots.txt leads on and on"])) == 6
+    assert len(robots_of(crawled[1]["robots.txt leads in a circle"])) == 1
+
+
+def robots_of(way):
+    return [request for request in way.requests if request.path.startswith("/robots.txt")]
+
+
+def test_redirect_circles_are_noticed_at_once(crawled):
+    """RFC 9110, section 15.4; a chain of new addresses ends with Scrapy's limit."""
+    _, sites, _ = crawled
+    assert sites["redirect in a circle"].paths() == ["/feed", "/a"] * len(BACK_OFF)
+    assert len(sites["redirect on and on"].paths()) == 21 * len(BACK_OFF)
 
 
 @pytest.mark.parametrize("name", ["robots.txt forbids", "robots.txt is elsewhere"])

@@ -13,10 +13,10 @@ from analysis.crawl.fetching.headers import Memory, fresh_for, retry_after
 from analysis.crawl.fetching.hosts import (
     MOST_ROBOTS,
     UNREACHABLE_AGAIN,
-    Network,
     Robots,
     authority_of,
     host_of,
+    is_local_number,
     is_public,
     plain_address,
 )
@@ -83,50 +83,11 @@ def test_addresses_of_the_public_internet():
     assert is_public("2606:4700::1111")
 
 
-class Names:
-    """Stands for Twisted's reactor: names and their addresses."""
-
-    def __init__(self, **addresses):
-        self.addresses, self.resolved = addresses, []
-        self.nameResolver = self
-
-    def resolveHostName(self, receiver, name):
-        self.resolved.append(name)
-        receiver.resolutionBegan(None)
-        for address in self.addresses.get(name.split(".")[0], ()):
-            receiver.addressResolved(SimpleNamespace(host=address))
-        receiver.resolutionComplete()
-
-
-@pytest.mark.parametrize(
-    ("url", "allowed"),
-    [
-        ("http://public.example/", True),
-        ("http://local.example/", False),
-        ("http://both.example/", False),
-        ("http://nowhere.example/", False),
-        ("http://2130706433/", False),
-    ],
-)
-def test_a_name_is_looked_up_before_it_is_asked(monkeypatch, url, allowed):
-    """A name with any local address is refused, and looked up anew each time."""
-    names = Names(
-        public=["1.1.1.1"], local=["192.168.1.1"], both=["1.1.1.1", "::1"], **{"2130706433": []}
-    )
-    monkeypatch.setattr("twisted.internet.reactor", names, raising=False)
-    network, calls = Network(False), []
-    for number in (1, 2):
-        assert network.allows(url, lambda: calls.append(1)) is None
-        assert len(calls) == len(names.resolved) == number
-        assert network.allows(url, lambda: calls.append(1)) is allowed
-
-
-def test_numbers_are_not_looked_up():
-    network = Network(False)
-    assert network.allows("http://127.0.0.1:8000/", None) is False
-    assert network.allows("http://[::1]/", None) is False
-    assert network.allows("http://1.1.1.1/", None) is True
-    assert Network(True).allows("http://anything.example/", None) is True
+def test_numbers_of_local_networks():
+    assert is_local_number("http://127.0.0.1:8000/")
+    assert is_local_number("http://[::1]/")
+    assert not is_local_number("http://1.1.1.1/")
+    assert not is_local_number("http://localhost/")  # what a name leads to is seen by its address
 
 
 def robots(**settings):
@@ -273,11 +234,14 @@ class Clock:
     def time(self):
         return self.now
 
+    def clock_gettime(self, kind):
+        return self.now - 1e6
+
 
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("analysis.crawl.scheduler.time", clock)
+    monkeypatch.setattr("analysis.crawl.fetching.virtual_time.time", clock)
     alarm = SimpleNamespace(cancel=lambda: None)
     monkeypatch.setattr("analysis.crawl.scheduler.call_later", lambda *_: alarm)
     return clock

@@ -142,8 +142,8 @@ def test_a_source_without_an_address_is_named(tmp_path):
 def test_in_real_time_epochs_that_were_missed_count_in_the_ages(tmp_path, monkeypatch):
     """Overrun, and downtime: nothing is made up for, and the next epoch comes on its time."""
     now, waits = [1000.0], []
-    clock = SimpleNamespace(time=lambda: now[0])
-    monkeypatch.setattr("analysis.crawl.scheduler.time", clock)
+    clock = SimpleNamespace(time=lambda: now[0], clock_gettime=lambda kind: now[0])
+    monkeypatch.setattr("analysis.crawl.fetching.virtual_time.time", clock)
     later = lambda wait, _: waits.append(wait) or SimpleNamespace(cancel=int)  # noqa: E731
     monkeypatch.setattr("analysis.crawl.scheduler.call_later", later)
     site = some_site(3)
@@ -174,6 +174,7 @@ def test_in_real_time_epochs_that_were_missed_count_in_the_ages(tmp_path, monkey
     now[0] += 35
     assert crawl(first).epoch == 4  # epochs 1 and 2 fell out
     now[0] += 100
+    first.close("shutdown")
     frontier = crawl(opened())
     assert frontier.epoch == 14
     assert sorted(frontier.age.tolist())[0] == 1

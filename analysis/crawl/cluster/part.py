@@ -14,10 +14,9 @@ from twisted.internet.threads import blockingCallFromThread
 
 from analysis.crawl.fetching.hosts import host_of
 from analysis.crawl.fetching.requests import Job
+from analysis.crawl.frontier.hosts import HostState
 from analysis.crawl.frontier.state import SourceState
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
-
-HostState = tuple[float | None, int]
 
 
 class PartScheduler(EpochScheduler):
@@ -43,7 +42,8 @@ class PartScheduler(EpochScheduler):
         if self.frontier.epoch < epoch:
             if self.frontier.is_open:
                 self.frontier.close()
-                self._save()
+                self._unsaved = True
+                self._write()
             elif self._before:  # outcomes before a kill, of an epoch that has ended
                 self.frontier.budget = 0
                 self._begin()

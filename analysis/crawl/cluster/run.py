@@ -16,6 +16,7 @@ from analysis.checks import check_integer, check_number, check_whole
 from analysis.crawl.cluster.part import FetchingPart
 from analysis.crawl.cluster.shares import Hosts, share
 from analysis.crawl.fetching.hosts import host_of, plain_address
+from analysis.crawl.fetching.virtual_time import SteadyClock
 from analysis.crawl.settings import crawl_settings, file_version, read_sources
 from analysis.ephemeral.scheduler.machines.cluster import Actors
 
@@ -71,9 +72,10 @@ class CrawlCluster:
         kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         if kept and kept["parts"] != parts:
             raise ValueError(f"parts must be {kept['parts']}, as in {path}, got {parts}")
+        self._clock = SteadyClock()
         self.epoch = int(kept.get("epoch", 0))
         self.began = float(
-            kept.get("began", self.given.start if self.given.virtual else time.time())
+            kept.get("began", self.given.start if self.given.virtual else self._clock.now())
         )
         self.places: list[int] = kept.get("places", [0] * parts)
         self.hosts = Hosts(parts, kept.get("hosts"))
@@ -121,7 +123,9 @@ class CrawlCluster:
         while not self.done:
             self._sleep()
             if not self.given.virtual:
-                self.epoch = max(self.epoch, int((time.time() - self.began) / self.given.period))
+                self.epoch = max(
+                    self.epoch, int((self._clock.now() - self.began) / self.given.period)
+                )
             if not self.done:
                 self.step(parts)
         self._sleep()
@@ -131,7 +135,7 @@ class CrawlCluster:
         """Sleep until the next epoch begins."""
         if not self.given.virtual:
             due = self.began + self.epoch * self.given.period
-            time.sleep(max(due - time.time(), 0.0))
+            time.sleep(max(due - self._clock.now(), 0.0))
 
     def _await_end(self, parts: Parts) -> None:
         """Wait until an epoch of virtual time has ended in all parts."""
@@ -189,7 +193,7 @@ class CrawlCluster:
         kept = {
             "parts": self.parts,
             "epoch": self.epoch,
-            "began": self.began,
+            "began": self.began + (0.0 if self.given.virtual else self._clock.ahead()),
             "places": self.places,
             "hosts": self.hosts.kept(),
         }

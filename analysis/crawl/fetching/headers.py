@@ -6,12 +6,12 @@ Names of headers are in lower case, as `Reply` has them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin, urlsplit
 
-from scrapy.extensions.httpcache import parse_cachecontrol
 from scrapy.http import Headers, Response
 
 from analysis.crawl.fetching.hosts import plain_address
@@ -20,13 +20,25 @@ MOVED_FOR_GOOD = (301, 308)
 MOVED = (*MOVED_FOR_GOOD, 302, 303, 307)
 
 
+SINGLE = (
+    "age", "content-length", "content-type", "date", "etag", "expires", "last-modified",
+    "location", "retry-after",
+)  # fmt: skip
+"""Headers with one value (RFC 9110): of several lines the last one counts."""
+
+
 def plain_headers(headers: Headers) -> dict[str, str]:
-    """Return the last value of each header, by its name in lower case."""
-    return {
-        name.decode().lower(): values[-1].decode("latin-1")
-        for name, values in headers.items()
-        if values
-    }
+    """Return the value of each header, by its name in lower case.
+
+    Lines of one name are joined by commas (RFC 9110, section 5.3), except those of `SINGLE`.
+    """
+    joined = {}
+    for name, values in headers.items():
+        if values:
+            lines = [value.decode("latin-1") for value in values]
+            key = name.decode("latin-1").lower()
+            joined[key] = lines[-1] if key in SINGLE else ", ".join(lines)
+    return joined
 
 
 def redirect_target(response: Response) -> str | None:
@@ -35,11 +47,18 @@ def redirect_target(response: Response) -> str | None:
     if response.status not in MOVED or not location:
         return None
     try:
-        url = plain_address(urljoin(response.url, location.decode("latin-1")))
+        url = plain_address(urljoin(response.url, _text(location)))
     except ValueError:
         return None
-    parts = urlsplit(url)
-    return url if parts.scheme in {"http", "https"} and parts.hostname else None
+    return url if urlsplit(url).scheme in {"http", "https"} else None
+
+
+def _text(value: bytes) -> str:
+    """Decode a header: UTF-8, which servers send although RFC 9110 has ASCII, else Latin-1."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 @dataclass(frozen=True)
@@ -56,8 +75,11 @@ class Memory:
 
     @classmethod
     def read(cls, text: str) -> Memory:
-        """Parse what `text` returned; an empty string is an empty state."""
-        return cls(**json.loads(text)) if text else cls()
+        """Parse what `text` returned; an empty or damaged string is an empty state."""
+        try:
+            return cls(**json.loads(text))
+        except (TypeError, ValueError):
+            return cls()
 
     def text(self) -> str:
         """Return the state as one string, for `read`."""
@@ -79,14 +101,21 @@ def fresh_for(headers: Mapping[str, str], now: float) -> float:
     >>> fresh_for({"cache-control": "max-age=600", "age": "60"}, 0.0)
     540.0
     """
-    said = parse_cachecontrol(headers.get("cache-control", "").encode("latin-1"))
-    if b"no-cache" in said or b"no-store" in said:
+    directives: dict[str, str] = {}
+    for name, value in _DIRECTIVE.findall(headers.get("cache-control", "")):
+        directives.setdefault(name.lower(), value)  # the first of two counts (section 4.2.1)
+    # no-cache="names" concerns these headers, not the reply (section 5.2.2.4).
+    if "no-store" in directives or directives.get("no-cache") == "":
         return 0.0
-    if b"max-age" in said:
-        fresh = _seconds((said[b"max-age"] or b"").decode("latin-1").strip('"'))
+    if "max-age" in directives:
+        fresh = _seconds(directives["max-age"].strip('"'))
     else:
         fresh = until(headers.get("expires"), sent_at(headers, now))
     return max(fresh - _seconds(headers.get("age", "")), 0.0)
+
+
+_DIRECTIVE = re.compile(r'([^\s=,;"]+)(?:\s*=\s*("[^"]*"|[^\s,;"]*))?')
+"""A directive of ``Cache-Control`` and its value."""
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float:

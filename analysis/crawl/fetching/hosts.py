@@ -1,4 +1,4 @@
-"""Normal forms of URLs and hosts, the rules of robots.txt, and a check for public addresses.
+"""Normal forms of URLs and hosts, the rules of robots.txt, and addresses of the public internet.
 
 A *host* is a name, in lower case, and a port, where 80 and 443 count as one: crawl delays apply to
 a host. An *authority* is scheme, name and port: robots.txt applies to it (RFC 9309, section 2.3).
@@ -6,20 +6,20 @@ a host. An *authority* is scheme, name and port: robots.txt applies to it (RFC 9
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies
 
+import idna
 from scrapy.crawler import Crawler
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
-from twisted.internet.interfaces import IResolutionReceiver
 from w3lib.url import safe_url_string
-from zope.interface import implementer
 
 from analysis.crawl.frontier.state import DAY
 
@@ -33,16 +33,30 @@ UNREACHABLE_AGAIN = 3600.0
 def plain_address(url: str) -> str:
     """Return a URL in the normal form in which URLs are compared.
 
-    It is escaped as by a browser, with its name in lower case, and without the scheme's own port
-    and the fragment.
+    It is escaped as by a browser, with its name in lower case and by IDNA 2008 (RFC 5891, UTS 46),
+    and without the scheme's own port, the fragment, user and password.
+
+    Raises
+    ------
+    ValueError
+        If the name or the port of the host is not valid.
 
     Examples
     --------
     >>> plain_address("HTTP://Example.com:80/feed#new")
     'http://example.com/feed'
     """
-    parts = urlsplit(safe_url_string(url.strip()))
-    return parts._replace(netloc=_place(parts, PORTS), path=parts.path or "/", fragment="").geturl()
+    parts = urlsplit(url.strip())
+    name = parts.hostname or ""
+    if not name.isascii():
+        name = idna.encode(name, uts46=True).decode().lower()
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"host must have a valid name, got {name!r:.80}")
+    if parts.port == 0:
+        raise ValueError("port must be in [1, 65535], got 0")
+    # The name is replaced first: w3lib encodes names by IDNA 2003, which takes ß for ss.
+    parts = parts._replace(netloc=_place(parts, PORTS, name), path=parts.path or "/", fragment="")
+    return safe_url_string(parts.geturl())
 
 
 @lru_cache(maxsize=65_536)
@@ -71,9 +85,15 @@ def host_of(url: str) -> str:
     return _place(parts, dict.fromkeys(PORTS, parts.port if parts.port in PORTS.values() else None))
 
 
-def _place(parts: SplitResult, usual: dict[str, int | None] | dict[str, int]) -> str:
+_NAME = re.compile(r"[a-z0-9._-]*[a-z0-9_-]\.?|[0-9a-f:.]*:[0-9a-f:.]*")
+"""A name of a host in lower case, or a number of IPv6 without its brackets."""
+
+
+def _place(
+    parts: SplitResult, usual: dict[str, int | None] | dict[str, int], name: str = ""
+) -> str:
     """Return name and port, without the default port of the scheme."""
-    name = (parts.hostname or "").rstrip(".")
+    name = (name or parts.hostname or "").rstrip(".")
     name = f"[{name}]" if ":" in name else name
     usual_here = parts.port is None or parts.port == usual.get(parts.scheme)
     return name if usual_here else f"{name}:{parts.port}"
@@ -121,74 +141,65 @@ class Robots:
             if authority in self._rules:
                 self._rules[authority].expires = now + UNREACHABLE_AGAIN
             return self._rules.get(authority)
-        text = body[:MOST_ROBOTS] if status < 300 else b""
+        text = plain_rules(body[:MOST_ROBOTS]) if status < 300 else b""
         parser = build_from_crawler(self._parser, self._crawler, text)
         delay = min(float(parser.crawl_delay(self._agent) or 0.0), self._longest)
         self._rules[authority] = Rules(parser, delay, now + DAY)
         return self._rules[authority]
 
 
-class Network:
-    """Check whether addresses are on the public internet, with Scrapy's name resolution.
+_RECORDS = re.compile(
+    r"\s*(user.?agent|allow|di[sal]+ow|disallaw|crawl.delay|request.rate|visit.time)\b",
+    re.IGNORECASE,
+)
+"""Records of robots.txt that a group consists of, with the slips that parsers forgive."""
+_AGENT = re.compile(r"(\s*user.?agent\s*:?\s*[^\s/#]+)/.*", re.IGNORECASE)
 
-    Scrapy caches a resolved name (``DNSCACHE_ENABLED``), so that it connects to the address that
-    was checked here.
 
-    `everything`: whether all addresses are allowed, and no name is resolved.
+def plain_rules(body: bytes) -> bytes:
+    r"""Return a robots.txt with its groups alone, in UTF-8, for any parser.
+
+    Other records must not interfere with groups (RFC 9309, section 2.2.4), and a product token has
+    no version (2.2.1): ``samplebot/2.1`` means samplebot.
+
+    Examples
+    --------
+    >>> plain_rules(b"User-agent: bot/2.1\\nUnknown: x\\nDisallow: /")
+    b'User-agent: bot\\nDisallow: /'
     """
-
-    def __init__(self, everything: bool) -> None:
-        self._everything = everything
-        self._verdicts: dict[str, bool] = {}
-
-    def allows(self, url: str, then: Callable[[], None]) -> bool | None:
-        """Return whether requests to a URL are allowed.
-
-        None while its name is being resolved; `then` is called when the answer is known.
-        """
-        if self._everything:
-            return True
-        name = urlsplit(url).hostname or ""
-        try:
-            return is_public(name)
-        except ValueError:
-            pass
-        if name not in self._verdicts:
-            self._look_up(name, then)
-            return None
-        return self._verdicts.pop(name)
-
-    def _look_up(self, name: str, then: Callable[[], None]) -> None:
-        from twisted.internet import reactor
-
-        def found(addresses: list[str]) -> None:
-            self._verdicts[name] = bool(addresses) and all(map(is_public, addresses))
-            then()
-
-        reactor.nameResolver.resolveHostName(_Receiver(found), name)  # type: ignore[attr-defined]
+    utf16 = body.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    text = body.decode("utf-16" if utf16 else "utf-8-sig", errors="replace" if utf16 else "ignore")
+    return "\n".join(
+        _AGENT.sub(r"\1", line) for line in text.splitlines() if _RECORDS.match(line)
+    ).encode()
 
 
-@implementer(IResolutionReceiver)
-class _Receiver:
-    """Collects the addresses of a name."""
-
-    def __init__(self, found: Callable[[list[str]], None]) -> None:
-        self._found, self._addresses = found, list[str]()
-
-    def resolutionBegan(self, resolution: Any) -> None:
-        """Do nothing."""
-
-    def addressResolved(self, address: Any) -> None:
-        """Store one address."""
-        self._addresses.append(address.host)
-
-    def resolutionComplete(self) -> None:
-        """Pass on the addresses."""
-        self._found(self._addresses)
+NOT_PUBLIC: list[Any] = [
+    *map(
+        IPv4Network,
+        (
+            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32",
+            "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
+            "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
+        ),
+    ),
+    *map(
+        IPv6Network,
+        ("::/3", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "4000::/2", "8000::/1"),
+    ),
+]  # fmt: skip
+"""Addresses that no public site has: IANA's registries of special addresses (RFC 6890), and one of
+a cloud's platform. Of IPv6 only 2000::/3 is given to sites (RFC 4291); in it lie the tunnels Teredo
+(2001::/32) and 6to4 (2002::/16), both obsolete, and ranges for tests and documentation."""
+_NAT64 = IPv6Network("64:ff9b::/96")
+_MAPPED = IPv6Network("::ffff:0:0/96")
 
 
 def is_public(address: str) -> bool:
     """Return whether an IP address is on the public internet.
+
+    An address of IPv6 that is a way to one of IPv4 counts as that one: mapped (RFC 4291), NAT64
+    (RFC 6052), ISATAP (RFC 5214).
 
     Raises
     ------
@@ -197,22 +208,37 @@ def is_public(address: str) -> bool:
 
     Examples
     --------
-    >>> is_public("192.168.1.1"), is_public("1.1.1.1")
-    (False, True)
+    >>> is_public("192.168.1.1"), is_public("1.1.1.1"), is_public("64:ff9b::10.0.0.1")
+    (False, True, False)
     """
     found = ip_address(address)
-    inner: IPv4Address | IPv6Address = found
     if isinstance(found, IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or found
-    return inner.is_global and not inner.is_multicast
+        found = IPv6Address(int(found))  # without a zone
+        low = IPv4Address(int(found) & 0xFFFFFFFF)
+        if found in _NAT64 or found in _MAPPED:
+            found = low
+        elif int(found) >> 32 & 0xFDFFFFFF == 0x5EFE and not is_public(str(low)):
+            return False
+    return not any(found in network for network in NOT_PUBLIC)
+
+
+def is_local_number(url: str) -> bool:
+    """Return whether the host of a URL is an IP address that is not on the public internet.
+
+    Names are not resolved: `analysis.crawl.fetching.download` checks what they lead to.
+    """
+    try:
+        return not is_public(urlsplit(url).hostname or "")
+    except ValueError:
+        return False
 
 
 def check_no_proxy() -> None:
-    """Raise where a proxy resolves names, so that checks of addresses here have no effect."""
+    """Raise where a proxy connects to hosts, so that checks of addresses here have no effect."""
     used = sorted(getproxies().keys() & {"http", "https"})
     if used:
         raise ValueError(
             f"CRAWL_LOCAL_ADDRESSES must be True behind a proxy (here {used[0]}_proxy), which "
-            f"resolves names itself, so that local addresses are not detected here; let the proxy "
+            f"connects itself, so that local addresses are not detected here; let the proxy "
             f"refuse them, or set HTTPPROXY_ENABLED to False to do without it"
         )

@@ -2,6 +2,11 @@
 
 Every request is allowed by the host's robots.txt and made no sooner than its crawl delay after the
 one before, also redirect targets: redirects are followed and robots.txt is requested here.
+
+A host that answers 429 or 503 rests for the time of ``Retry-After``, at least for 1, 2, 4, ...
+minutes after the first, second, third, ... such answer in a row, at most a day. Hosts that have not
+answered their last request in half of the time-out, or have not been asked yet, use at most half of
+Scrapy's ``CONCURRENT_REQUESTS``: hosts that do not answer cannot keep others waiting.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ import asyncio
 import heapq
 import itertools
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -21,13 +27,16 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
+from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
 from analysis.checks import check_kind
 from analysis.crawl.feeds.reader import FeedReader, Reading
 from analysis.crawl.feeds.reply import Reply, Unreadable
 from analysis.crawl.feeds.worker import ReaderProcesses
+from analysis.crawl.fetching.download import HANDLER, Handler, Stopped
 from analysis.crawl.fetching.headers import (
     MOVED,
     MOVED_FOR_GOOD,
@@ -39,20 +48,28 @@ from analysis.crawl.fetching.headers import (
 )
 from analysis.crawl.fetching.hosts import (
     MOST_ROBOTS,
-    Network,
     Robots,
     authority_of,
     check_no_proxy,
     host_of,
+    is_local_number,
 )
 from analysis.crawl.fetching.virtual_time import TIME_HEADER
 from analysis.crawl.frontier.frontier import Frontier
+from analysis.crawl.frontier.hosts import REFUSED, backoff
 from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE, Outcome
 
 MOST_BYTES = 10 * 1024 * 1024
 """Bytes of a body, as sent and unpacked, beyond which a fetch fails."""
 ROBOTS_HOPS = 5
 """Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2)."""
+LONGEST_ANSWER = 30.0
+"""Seconds of the time-out, unless ``DOWNLOAD_TIMEOUT`` is set or a period is shorter."""
+ACCEPT = (
+    "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, "
+    "application/xml;q=0.9, text/xml;q=0.9, */*;q=0.1"
+)
+"""Media types of feeds before all others (RFC 9110, section 12.5.1)."""
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +80,13 @@ class Crawl(Protocol):
     frontier: Frontier
 
     def now(self) -> float:
-        """Return the time of the crawl."""
+        """Return the time of the crawl, which never jumps."""
+
+    def wall_time(self) -> float:
+        """Return the Unix time by the clock of the machine, for dates in replies."""
+
+    def owner(self, url: str) -> str | None:
+        """Return the source that is fetched from a URL, None if there is none."""
 
     def may_request(self, job: Job) -> bool:
         """Return whether this process may send requests to the host of a job."""
@@ -79,15 +102,19 @@ class Crawl(Protocol):
 class Job:
     """A request to be made: for the page of a `source`, or the robots.txt of an `authority`.
 
-    The other of these two names is empty. `hops` is the number of redirects before this request,
-    and `moved` the target of the permanent ones, empty if there are none.
+    The other of these two names is empty. `visited` are the URLs that redirected to this one, and
+    `moved` the target of the permanent ones, empty if there are none.
     """
 
     url: str
     source: str = ""
     authority: str = ""
-    hops: int = 0
+    visited: tuple[str, ...] = ()
     moved: str = ""
+
+    def redirected(self, url: str, **more: Any) -> Job:
+        """Return the job that follows a redirect to a URL."""
+        return replace(self, url=url, visited=(*self.visited, self.url), **more)
 
 
 class Requests:
@@ -103,6 +130,8 @@ class Requests:
         Reads replies, as `analysis.crawl.feeds.reader` describes.
     virtual : bool
         Whether time is virtual: then nothing waits.
+    period : float
+        Length of an epoch in seconds.
     longest_rest : float
         Longest rest or crawl delay that a site can ask for, in seconds.
     local_addresses : bool
@@ -123,6 +152,7 @@ class Requests:
         *,
         reader: Callable[[Reply, str], Reading],
         virtual: bool,
+        period: float,
         longest_rest: float,
         local_addresses: bool,
     ) -> None:
@@ -132,13 +162,26 @@ class Requests:
         # A reader of the user's own may be one that no other process can load.
         aside = isinstance(reader, FeedReader) and not virtual
         self._processes = ReaderProcesses(reader) if aside else None
-        self.obey = settings.getbool("ROBOTSTXT_OBEY")
+        # Scrapy's default, no, is not a choice of the user.
+        self.obey = settings.getbool("ROBOTSTXT_OBEY") or not _is_set(settings, "ROBOTSTXT_OBEY")
         self._hops = settings.getint("REDIRECT_MAX_TIMES")
-        self._longest = longest_rest
+        self._longest, self._local_addresses = longest_rest, local_addresses
         self._robots = Robots(crawler, longest_rest)
-        if settings.getbool("HTTPPROXY_ENABLED") and not local_addresses:
-            check_no_proxy()
-        self._network = Network(local_addresses)
+        if not local_addresses:
+            _check_connections(crawler)
+            agent = str(settings["USER_AGENT"])
+            if not _is_set(settings, "USER_AGENT") or not ("://" in agent or "@" in agent):
+                logger.warning(
+                    "USER_AGENT should name your crawler and a contact, such as "
+                    "'mybot/1.0 (+https://example.org/bot)', got %r: sites may block it",
+                    agent,
+                )
+        self._timeout = (
+            settings.getfloat("DOWNLOAD_TIMEOUT")
+            if _is_set(settings, "DOWNLOAD_TIMEOUT")
+            else min(max(period, 1.0), LONGEST_ANSWER)
+        )
+        self._accept = {} if _is_set(settings, "DEFAULT_REQUEST_HEADERS") else {"Accept": ACCEPT}
         self._queue: list[tuple[float, int, Job]] = []
         self._count = itertools.count()
         # Pages that wait for a robots.txt, by authority.
@@ -148,9 +191,16 @@ class Requests:
         self.delays: dict[str, float] = {}
         self.requested: dict[str, float] = {}
         self.ended: list[tuple[Any, str, dict[str, Any]]] = []
+        self._refusals: dict[str, int] = {}  # answers 429 and 503 in a row of each host
+        # Hosts whose last request was answered soon, or not; the requests under way to others,
+        # and those that wait until these have ended.
+        self._answering: dict[str, bool] = {}
+        self._share = max(settings.getint("CONCURRENT_REQUESTS") // 2, 1)
+        self._doubtful: set[Request] = set()
+        self._held: list[tuple[bool, int, Job]] = []
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return len(self._queue) + len(self._held)
 
     @property
     def due(self) -> float:
@@ -163,6 +213,8 @@ class Requests:
 
     def pop(self, now: float) -> Job | None:
         """Return the next job that is due, in virtual time the next job; None without one."""
+        if self._held and len(self._doubtful) < self._share:
+            return heapq.heappop(self._held)[2]
         if self._queue and (self._virtual or self._queue[0][0] <= now):
             return heapq.heappop(self._queue)[2]
         return None
@@ -175,6 +227,9 @@ class Requests:
         for due, _, job in waiting:
             if due > now:
                 self._failed_job(job, "its host rests beyond the last epoch")
+        held, self._held = self._held, []
+        for _, _, job in held:
+            self._failed_job(job, "too many hosts do not answer")
 
     def rest(self, place: str, seconds: float) -> None:
         """Make no requests to a source or host for some seconds, at most `longest_rest`."""
@@ -191,17 +246,22 @@ class Requests:
 
     def release(self, job: Job) -> Request | None:
         """Return the request of a job, or None if it must wait or may not be made."""
+        try:
+            return self._released(job)
+        except Exception as error:
+            logger.exception("%s: the fetch fails", job.url)
+            self._failed_job(job, repr(error))
+            return None
+
+    def _released(self, job: Job) -> Request | None:
         now = self._crawl.now()
         if job.source and job.source not in self._crawl.frontier.number:
             return None  # no longer listed
         if not self._crawl.may_request(job):
             self._failed_job(job, "its host belongs to another process")
             return None
-        allowed = self._network.allows(job.url, lambda: self._looked_up(job))
-        if allowed is None:
-            return None
-        if not allowed:
-            self._failed_job(job, "it is an address of a local network, or none")
+        if not self._local_addresses and is_local_number(job.url):
+            self._failed_job(job, "its host is not on the public internet", logging.WARNING)
             return None
         if job.source and self.obey:
             rules = self._robots.rules(job.url, now)
@@ -214,21 +274,34 @@ class Requests:
             if not self._robots.allows(rules, job.url):
                 self._crawl.settle(job.source, kind=FORBIDDEN, rest=rules.expires - now)
                 return None
+        host = host_of(job.url)
         if not self._virtual:  # requests for robots.txt respect the delay too, once it is known
-            host = host_of(job.url)
             after = self.requested.get(host, -np.inf) + self.delays.get(host, 0.0)
             due = max(after, self._rests.get(host, 0.0), self._rests.get(job.source, 0.0))
             if due > now:
                 self.push(job, due)
                 return None
-            self.requested[host] = now
-        return self._request(job)
+        if not self._answering.get(host, False) and len(self._doubtful) >= self._share:
+            if not self._held:
+                logger.warning(
+                    "%d requests wait for hosts that have not answered yet: other such hosts "
+                    "wait for them, hosts that answer do not",
+                    self._share,
+                )
+            entry = (host in self._answering, next(self._count), job)  # hosts that failed come last
+            heapq.heappush(self._held, entry)
+            return None
+        self.requested[host] = now
+        request = self._request(job)
+        if not self._answering.get(host, False):
+            self._doubtful.add(request)
+        return request
 
     def _request(self, job: Job) -> Request:
-        headers = {}
+        headers = dict(self._accept) if job.source else {}
         if job.source in self._crawl.frontier.number:
             memory = self._crawl.frontier.memory[self._crawl.frontier.number[job.source]]
-            headers = Memory.read(memory).conditions(job.url)
+            headers |= Memory.read(memory).conditions(job.url)
         if self._virtual:
             headers[TIME_HEADER] = f"{self._crawl.now():.0f}"
         return Request(
@@ -245,6 +318,9 @@ class Requests:
                 "dont_retry": True,  # the frontier decides when to try again
                 "dont_merge_cookies": True,
                 "download_maxsize": MOST_BYTES,
+                "download_timeout": self._timeout,
+                "download_slot": host_of(job.url),  # Scrapy's delays are for a name on all ports
+                "began": time.monotonic(),
             },
         )
 
@@ -252,6 +328,13 @@ class Requests:
         """End the processes that read feeds."""
         if self._processes:
             self._processes.close()
+
+    def _has_ended(self, result: Any, answered: bool) -> None:
+        """Note whether the host of a request, whose response or failure this is, answered soon."""
+        request = result.request
+        self._doubtful.discard(request)
+        soon = time.monotonic() - request.meta["began"] <= self._timeout / 2
+        self._answering[host_of(request.url)] = answered and soon
 
     def received(self, data: bytes, request: Request) -> None:
         """Stop the download of a robots.txt after `MOST_ROBOTS` bytes."""
@@ -264,13 +347,31 @@ class Requests:
     def _rules_arrived(self, response: Response) -> Iterator[Any]:
         """Parse a robots.txt or follow its redirect; then queue the pages that wait for it."""
         job = response.meta["job"]
+        self._has_ended(response, True)
         target = redirect_target(response)
-        if target and job.hops < ROBOTS_HOPS:
-            self.push(replace(job, url=target, hops=job.hops + 1), self._crawl.now())
+        if target and len(job.visited) < ROBOTS_HOPS and target not in (*job.visited, job.url):
+            self.push(job.redirected(target), self._crawl.now())
         else:
-            wait = retry_after(plain_headers(response.headers), self._crawl.now())
+            wait = self._host_rest(job.url, response.status, plain_headers(response.headers))
             self._learn_rules(job.authority, response.status, response.body, wait)
         return iter(())
+
+    def _host_rest(self, url: str, status: int, headers: Mapping[str, str]) -> float:
+        """Return the seconds in which the host of a URL is not to be asked again; start its rest.
+
+        A refusal rests it for longer each time, whether or not it names a time.
+        """
+        host, seconds = host_of(url), 0.0
+        if status >= 400:
+            seconds = retry_after(headers, self._crawl.wall_time())
+        if status in REFUSED:
+            before = max(self._refusals.get(host, 0), self._crawl.frontier.refusals(host))
+            self._refusals[host] = before + 1
+            seconds = max(seconds, backoff(before))
+        else:
+            self._refusals.pop(host, None)
+        self.rest(host, seconds)
+        return seconds
 
     def _learn_rules(self, authority: str, status: int, body: bytes, wait: float) -> None:
         rules = self._robots.take(authority, status, body, self._crawl.now())
@@ -287,6 +388,7 @@ class Requests:
         self, response: Response
     ) -> Iterator[dict[str, Any]] | AsyncIterator[dict[str, Any]]:
         """Read a feed, while Scrapy runs in real time in another process; yield new items."""
+        self._has_ended(response, True)
         feed = 200 <= response.status < 300 and response.body
         if self._processes and feed and self._crawler.crawling:
             return self._arrived_aside(response, self._processes)
@@ -300,36 +402,33 @@ class Requests:
         future = None
         if job.source in frontier.number:
             memory = Memory.read(frontier.memory[frontier.number[job.source]])
-            future = processes.submit(self._reply(response), memory.reader)
-            with suppress(Exception):  # raised again where the result is used
-                if is_asyncio_available():
-                    await asyncio.wrap_future(future)
-                else:
-                    await run_in_thread(future.result)
+            reply = self._reply(response)
+            future = await _done(processes.submit(reply, memory.reader))
+            if self._forgets(job, reply, memory, future.exception()):
+                future = await _done(processes.submit(reply, ""))
         for item in self._arrived(response, future):
             yield item
 
     def _reply(self, response: Response) -> Reply:
         """Return the reply in a response."""
-        headers, now = plain_headers(response.headers), self._crawl.now()
+        headers, now = plain_headers(response.headers), self._crawl.wall_time()
         return Reply(response.status, headers, response.body, time=now, url=response.url)
 
     def _arrived(
         self, response: Response, future: Future[Reading] | None = None
     ) -> Iterator[dict[str, Any]]:
         """Read a feed, if that has not been done, or follow its redirect; yield new items."""
-        job, now = response.meta["job"], self._crawl.now()
+        job = response.meta["job"]
         if response.status in MOVED:
             self._follow(job, response)
             return
         headers = plain_headers(response.headers)
-        found: dict[str, Any] = {"kind": FAILED, "status": response.status}
+        rest = self._host_rest(job.url, response.status, headers)
+        found: dict[str, Any] = {"kind": FAILED, "status": response.status, "host_rest": rest}
         items: Iterable[dict[str, Any]] = ()
         if response.status == 410:
             found["kind"] = GONE
-        elif response.status in (429, 503):
-            found["host_rest"] = retry_after(headers, now)
-        elif job.source in self._crawl.frontier.number:
+        elif response.status not in REFUSED and job.source in self._crawl.frontier.number:
             found, items = self._read(job, self._reply(response), found, future)
         try:
             for item in items:
@@ -346,7 +445,7 @@ class Requests:
         """Read a reply; return the fields of the fetch's `Outcome`, and new items."""
         memory = Memory.read(self._crawl.frontier.memory[self._crawl.frontier.number[job.source]])
         try:
-            reading = future.result() if future else self._reader(reply, memory.reader)
+            reading = future.result() if future else self._reading(job, reply, memory)
             check_kind("reading", reading, Reading)
             check_kind("memory", reading.memory, str)
             items = tuple(reading.items)
@@ -365,7 +464,7 @@ class Requests:
                 "ages": reading.ages,
                 "aged": reading.aged,
                 "memory": kept.text(),
-                "rest": max(fresh_for(reply.headers, self._crawl.now()), reading.rest),
+                "rest": max(fresh_for(reply.headers, self._crawl.wall_time()), reading.rest),
             }
             outcome = Outcome(0, **found)  # raises if the reader's numbers are invalid
             found |= {name: getattr(outcome, name) for name in found}
@@ -379,15 +478,47 @@ class Requests:
             return found, items
         return failed, ()
 
+    def _reading(self, job: Job, reply: Reply, memory: Memory) -> Reading:
+        """Return the reader's result, without its memory if that is why it fails."""
+        try:
+            return self._reader(reply, memory.reader)
+        except Exception as error:
+            if not self._forgets(job, reply, memory, error):
+                raise
+            return self._reader(reply, "")
+
+    def _forgets(
+        self, job: Job, reply: Reply, memory: Memory, error: BaseException | None
+    ) -> bool:
+        """Return whether a reply is to be read without a memory, with which the reader failed."""
+        if error is None or isinstance(error, Unreadable) or not memory.reader:
+            return False
+        if reply.status == 304:  # the next fetch asks for the whole feed
+            number = self._crawl.frontier.number[job.source]
+            self._crawl.frontier.memory[number] = replace(memory, tag="", modified="").text()
+            return False
+        logger.warning(
+            "%s: the reader fails with what it remembered (%s), which counts as empty: items are "
+            "delivered again", job.url, error,
+        )  # fmt: skip
+        return True
+
     def _follow(self, job: Job, response: Response) -> None:
         """Queue a request for the target of a redirect."""
         target = redirect_target(response)
-        if target is None or job.hops >= self._hops:
-            self._crawl.settle(job.source, kind=FAILED, status=response.status)
-            return
-        for_good = response.status in MOVED_FOR_GOOD and (not job.hops or job.moved == job.url)
-        moved = target if for_good else job.moved
-        self.push(replace(job, url=target, hops=job.hops + 1, moved=moved), self._crawl.now())
+        if target is None:
+            self._failed_job(job, "it redirects to no address of HTTP", status=response.status)
+        elif len(job.visited) >= self._hops or target in (*job.visited, job.url):
+            self._failed_job(job, "its redirects lead in a circle", status=response.status)
+        else:
+            for_good = response.status in MOVED_FOR_GOOD
+            for_good = for_good and (not job.visited or job.moved == job.url)
+            if for_good and self._crawl.owner(target) not in (None, job.source):
+                reason = f"it has moved to {target}, which another source has: it rests"
+                self._failed_job(job, reason, status=response.status, rest=self._longest)
+                return
+            moved = target if for_good else job.moved
+            self.push(job.redirected(target, moved=moved), self._crawl.now())
 
     def callback_failed(self, failure: Failure, response: Response | Failure) -> None:
         """Settle a request whose callback has failed before it settled the request itself.
@@ -398,20 +529,49 @@ class Requests:
         request = getattr(response, "request", None)  # Scrapy gives one to a failure too
         job = request.meta.get("job") if request is not None else None
         if job is not None and all(one is not request for one, *_ in self.ended):
+            self._doubtful.discard(request)
             self._failed_job(job, failure.getErrorMessage())
 
     def _failed(self, failure: Failure) -> None:
-        """Settle a request without an answer."""
-        self._failed_job(failure.request.meta["job"], failure.getErrorMessage())  # type: ignore[attr-defined]
+        """Settle a request without an answer, unless the crawl has been stopped."""
+        request = failure.request  # type: ignore[attr-defined]
+        self._has_ended(failure, False)
+        if not failure.check(Stopped):
+            self._failed_job(request.meta["job"], failure.getErrorMessage())
 
-    def _failed_job(self, job: Job, reason: str) -> None:
-        logger.info("%s: %s", job.url, reason)
+    def _failed_job(self, job: Job, reason: str, level: int = logging.INFO, **found: Any) -> None:
+        """Settle a job without a feed; `found` are further fields of its `Outcome`."""
+        logger.log(level, "%s: %s", job.url, reason or "no answer")
         if job.source:
-            self._crawl.settle(job.source, kind=FAILED)
+            self._crawl.settle(job.source, kind=FAILED, **found)
         else:
             self._learn_rules(job.authority, 0, b"", 0.0)
 
-    def _looked_up(self, job: Job) -> None:
-        """Queue a job whose host name has been resolved."""
-        self.push(job, self._crawl.now())
-        self._crawl.wait()
+
+async def _done(future: Future[Reading]) -> Future[Reading]:
+    """Return a future when it has a result or an exception."""
+    with suppress(Exception):  # raised again where the result is used
+        if is_asyncio_available():
+            await asyncio.wrap_future(future)
+        else:
+            await run_in_thread(future.result)
+    return future
+
+
+def _is_set(settings: BaseSettings, name: str) -> bool:
+    """Return whether a setting has been set, and does not have Scrapy's own value."""
+    return (settings.getpriority(name) or 0) > 0
+
+
+def _check_connections(crawler: Crawler) -> None:
+    """Raise if connections are not made by `Handler`, which checks their addresses."""
+    settings = crawler.settings
+    if settings.getbool("HTTPPROXY_ENABLED"):
+        check_no_proxy()
+    for scheme in ("http", "https"):
+        handler = load_object(settings.getwithbase("DOWNLOAD_HANDLERS")[scheme])
+        if not (isinstance(handler, type) and issubclass(handler, Handler)):
+            raise ValueError(
+                f"DOWNLOAD_HANDLERS must have {HANDLER} for {scheme}, which refuses addresses of "
+                f"local networks, or CRAWL_LOCAL_ADDRESSES must be True; got {handler.__name__}"
+            )

@@ -46,7 +46,7 @@ from analysis.checks import (
     check_whole,
     shown,
 )
-from analysis.crawl.frontier.hosts import Hosts
+from analysis.crawl.frontier.hosts import Hosts, HostState
 from analysis.crawl.frontier.learned import learned_bytes, restore_policy
 from analysis.crawl.frontier.places import Places, take_by_preference
 from analysis.crawl.frontier.results import pass_results
@@ -194,6 +194,10 @@ class Frontier:
         """Seconds between two fetches of each host whose rules are known, by its name."""
         return dict(self._hosts.delay)
 
+    def refusals(self, host: str) -> int:
+        """Return the epochs in a row in which a host asked for fewer requests."""
+        return self._hosts.refusals.get(host, 0)
+
     def choose(self) -> Arms:
         """Open the epoch: return the sources to fetch, in increasing order.
 
@@ -245,7 +249,7 @@ class Frontier:
     def import_state(
         self,
         sources: Mapping[str, SourceState],
-        hosts: Mapping[str, tuple[float | None, int]],
+        hosts: Mapping[str, HostState],
     ) -> None:
         """Store the state of another frontier at the same epoch, for sources that are listed next.
 
@@ -326,7 +330,7 @@ class Frontier:
         """
         if self._waiting:
             raise RuntimeError(f"epoch {self.epoch} is not over")
-        rows, whole = learned_bytes(self.policy, self.age.size)
+        layout, rows, whole = learned_bytes(self.policy, self.age.size)
         sources = {
             name: SourceState(
                 last=int(self.epoch - self.age[i]),
@@ -343,6 +347,7 @@ class Frontier:
             seconds=self.seconds,
             rng=dict(self.rng.bit_generator.state),
             policy=type(self.policy).__name__,
+            layout=layout,
             learned=whole,
             sources=self._aside | sources,
             hosts=self._hosts.state(),
@@ -397,6 +402,7 @@ class Frontier:
         """Pass the results to the policy; update ages, crawl delays, failures and rests."""
         found = [outcome for outcome in outcomes if outcome.kind == FOUND]
         pass_results(self.policy, found, self.age, self.seconds)
+        self._hosts.count_refusals((self._host[o.source], o.status) for o in outcomes if o.status)
         for outcome in outcomes:
             self._hosts.note(self._host[outcome.source], outcome, self.epoch)
             source, rest = outcome.source, self._hosts.epochs(outcome.rest)

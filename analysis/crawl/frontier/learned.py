@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,14 +15,24 @@ from analysis.ephemeral.policies import Policy
 Arrays = dict[str, NDArray[Any]]
 
 
-def learned_bytes(policy: Policy, size: int) -> tuple[list[bytes], bytes]:
-    """Return the estimates of a policy for each of `size` sources, and those common to all.
+def learned_bytes(policy: Policy, size: int) -> tuple[str, list[bytes], bytes]:
+    """Return the layout of the estimates of a policy, those of each of `size` sources, the others.
 
     Raises ValueError if the policy learns but cannot be saved.
     """
     each, whole = _arrays(policy, size)
     rows = [b"".join(array[i].tobytes() for array in each.values()) for i in range(size)]
-    return rows, b"".join(array.tobytes() for array in whole.values())
+    return _layout(each, whole), rows, b"".join(array.tobytes() for array in whole.values())
+
+
+def _layout(each: Arrays, whole: Arrays) -> str:
+    """Describe arrays by name, type and shape, those of `each` source without their first axis."""
+    return json.dumps(
+        {
+            "each": [[name, array.dtype.str, array.shape[1:]] for name, array in each.items()],
+            "whole": [[name, array.dtype.str, array.shape] for name, array in whole.items()],
+        }
+    )
 
 
 def restore_policy(policy: Policy, size: int, state: CrawlState, number: Mapping[str, int]) -> None:
@@ -34,14 +45,15 @@ def restore_policy(policy: Policy, size: int, state: CrawlState, number: Mapping
     known = {name: source.learned for name, source in state.sources.items() if name in number}
     row = sum(array[0].nbytes for array in each.values())
     total = sum(array.nbytes for array in whole.values())
+    kind, layout = type(policy).__name__, _layout(each, whole)
+    if state.policy != kind:
+        raise ValueError(f"state must be that of a {kind}, got one of {state.policy}")
     if (
-        state.policy != type(policy).__name__
+        state.layout != layout
         or {len(content) for content in known.values()} - {row}
         or len(state.learned) != total
     ):
-        raise ValueError(
-            f"state must be that of a {type(policy).__name__}, got one of {state.policy}"
-        )
+        raise ValueError(f"state must have the arrays {layout} of a {kind}, got {state.layout}")
     _fill(list(whole.values()), state.learned)
     for name, content in known.items():
         _fill([array[number[name] : number[name] + 1] for array in each.values()], content)

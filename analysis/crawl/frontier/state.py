@@ -135,19 +135,23 @@ class CrawlState:
         State of the random numbers.
     policy : str
         Name of the policy's class.
+    layout : str
+        The policy's arrays as JSON, in the order of their bytes: name, type, and shape, of those
+        with a row for each source ("each") and of the others ("whole").
     learned : bytes
         The policy's estimates that are common to all sources.
     sources : dict of str to SourceState
         By name, also those that are no longer listed.
-    hosts : dict of str to (float or None, int)
-        Crawl delay in seconds, None while unknown, and first epoch in which a host may be fetched
-        from.
+    hosts : dict of str to (float or None, int, int)
+        Crawl delay in seconds, None while unknown; first epoch in which a host may be fetched from;
+        epochs in a row in which it asked for fewer requests.
     """
 
     epoch: int
     seconds: float
     rng: dict[str, Any]
     policy: str
+    layout: str
     learned: bytes
     sources: dict[str, SourceState]
-    hosts: dict[str, tuple[float | None, int]]
+    hosts: dict[str, tuple[float | None, int, int]]

@@ -109,9 +109,9 @@ def crawl_in_process(
 ) -> EpochScheduler:
     """Run one crawl of a site in virtual time without Scrapy's engine; return its scheduler.
 
-    `settings` are those in addition to `LOCAL_SETTINGS` (``CRAWL_SOURCES`` is optional), `folder`
-    is ``JOBDIR``, and `urls` are those of the feeds, such as a `FeedServer` has, `in_process_urls`
-    by default.
+    The files of its state are closed. `settings` are those in addition to `LOCAL_SETTINGS`
+    (``CRAWL_SOURCES`` is optional), `folder` is ``JOBDIR``, and `urls` are those of the feeds, such
+    as a `FeedServer` has, `in_process_urls` by default.
     """
     urls = in_process_urls(site) if urls is None else urls
     hosts = {urlsplit(url).port: host for url, host in zip(urls, site.hosts.tolist(), strict=True)}
@@ -124,10 +124,13 @@ def crawl_in_process(
         scheduler = EpochScheduler.from_crawler(crawler)
         scheduler.open(FeedSpider())
     patience = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
-    while scheduler.has_pending_requests():
-        request = scheduler.next_request()
-        if request is not None:
-            _fetch(site, hosts[urlsplit(request.url).port], request, patience)
+    try:
+        while scheduler.has_pending_requests():
+            request = scheduler.next_request()
+            if request is not None:
+                _fetch(site, hosts[urlsplit(request.url).port], request, patience)
+    finally:
+        scheduler.store.close()
     return scheduler
 
 

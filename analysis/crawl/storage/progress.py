@@ -11,10 +11,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.crawl.frontier.state import FOUND
-from analysis.crawl.storage.store import read_tables
+from analysis.crawl.storage.store import read_progress
 
-EPOCHS = 10
-"""Last epochs that are shown."""
 TROUBLED = 20
 """Sources in trouble that are shown."""
 
@@ -35,9 +33,12 @@ class Progress:
 
         Raises ValueError if there is no crawl, or it has not ended an epoch yet.
         """
-        crawl, sources, log = read_tables(folder)
+        crawl, sources, counts, epochs = read_progress(folder)
         epoch, summary = int(crawl["epoch"]), json.loads(crawl["summary"])
-        return cls(_facts(crawl, sources, log, summary), _epochs(log), _troubled(sources, epoch))
+        whole = epochs.columns.drop("reward")
+        epochs = epochs.astype(dict.fromkeys(whole, int))
+        epochs = epochs.rename(columns={"not_modified": "not modified", "reward": "worth"})
+        return cls(_facts(crawl, sources, counts, summary), epochs, _troubled(sources, epoch))
 
     def text(self) -> str:
         """Return the progress as lines of text."""
@@ -68,7 +69,10 @@ class Progress:
 
 
 def _facts(
-    crawl: dict[str, Any], sources: pd.DataFrame, log: pd.DataFrame, summary: dict[str, Any]
+    crawl: dict[str, Any],
+    sources: pd.DataFrame,
+    counts: dict[str, float],
+    summary: dict[str, Any],
 ) -> dict[str, str]:
     kinds = sources["kind"].replace("", "not fetched yet").value_counts()
     began = float(crawl["began"])
@@ -77,8 +81,8 @@ def _facts(
         "began": f"{datetime.fromtimestamp(began, UTC):%Y-%m-%d %H:%M:%S} UTC",
         "policy": str(crawl["policy"]),
         "sources": ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
-        "fetches": f"{len(log)}, {int((log['status'] == 304).sum())} of them not modified",
-        "items": f"{int(log['items'].sum())}, worth {log['reward'].sum():.6g}",
+        "fetches": f"{counts['fetches']:.0f}, {counts['not_modified']:.0f} of them not modified",
+        "items": f"{counts['items']:.0f}, worth {counts['reward']:.6g}",
         "last epoch": f"{summary['spent']} fetches of {summary['budget']}, {summary['late']} late",
         "ages (epochs)": _quantiles(summary["age"]),
     }
@@ -87,15 +91,6 @@ def _facts(
 
 def _quantiles(values: list[float]) -> str:
     return "{:.4g} (median), {:.4g} (90%), {:.4g} (largest)".format(*values)
-
-
-def _epochs(log: pd.DataFrame) -> pd.DataFrame:
-    kinds = log.assign(fetches=1, not_modified=log["status"] == 304)
-    for kind in ("found", "failed", "forbidden", "gone"):
-        kinds[kind] = kinds["kind"] == kind
-    columns = ["fetches", "found", "not_modified", "failed", "forbidden", "gone", "items", "reward"]
-    table = kinds.groupby("epoch")[columns].sum().tail(EPOCHS).reset_index()
-    return table.rename(columns={"not_modified": "not modified", "reward": "worth"})
 
 
 def _troubled(sources: pd.DataFrame, epoch: int) -> pd.DataFrame:

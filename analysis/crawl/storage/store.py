@@ -8,15 +8,21 @@ least once.
 
 SQLite writes ahead and does not wait for the disk: a power failure can lose the last fetches, which
 are then repeated, but does not damage the database.
+
+Each row of the state has a hash: a damaged state is refused, a damaged memory of a source counts as
+empty, a damaged fetch is repeated. The log has the fetches of the last epochs one by one; those of
+older epochs are counts by day.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
+from collections import deque
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
@@ -25,42 +31,69 @@ from typing import Any
 import pandas as pd
 from filelock import FileLock, Timeout
 
-from analysis.checks import check_kind
+from analysis.checks import check_integer, check_kind
 from analysis.crawl.frontier.frontier import Frontier
-from analysis.crawl.frontier.state import CrawlState, Outcome, SourceState
+from analysis.crawl.frontier.state import DAY, CrawlState, Outcome, SourceState
 from analysis.crawl.storage.summary import Summary
 from analysis.display import brief
 
 COLUMNS = ("epoch", "source", "kind", "status", "reward", "items")
 """Columns of the log; a source is given by its name."""
 FILE = "crawl.sqlite"
+LOG_EPOCHS = 1000
+"""Default number of last epochs whose fetches the log has one by one."""
+LAST_EPOCHS = 10
+"""Epochs that `read_progress` returns."""
+VERSION = 2
+"""Version of the tables."""
+WAIT = 1.0
+"""Seconds for which a crawl waits for a lock: it does nothing else meanwhile, and tries again."""
 _SOURCE = tuple(field.name for field in fields(SourceState) if field.name != "learned")
 _OUTCOME = tuple(field.name for field in fields(Outcome) if field.name != "source")
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS crawl (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS source (
+_COUNTS = {
+    "fetches": "count(*)",
+    "found": "total(kind = 'found')",
+    "not_modified": "total(status = 304)",
+    "failed": "total(kind = 'failed')",
+    "forbidden": "total(kind = 'forbidden')",
+    "gone": "total(kind = 'gone')",
+    "items": "total(items)",
+    "reward": "total(reward)",
+}
+"""What is counted of many fetches, by its name in the table ``day``."""
+_SCHEMA = f"""
+BEGIN;
+CREATE TABLE crawl (name TEXT PRIMARY KEY, value, digest BLOB) WITHOUT ROWID;
+CREATE TABLE source (
   name TEXT PRIMARY KEY, last INTEGER NOT NULL, failures INTEGER NOT NULL,
-  rest_until INTEGER NOT NULL, kind TEXT NOT NULL, memory TEXT NOT NULL, learned BLOB NOT NULL
+  rest_until INTEGER NOT NULL, kind TEXT NOT NULL, memory TEXT NOT NULL, learned BLOB NOT NULL,
+  digest BLOB
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS host (
-  name TEXT PRIMARY KEY, delay REAL, free INTEGER NOT NULL
+CREATE TABLE host (
+  name TEXT PRIMARY KEY, delay REAL, free INTEGER NOT NULL, refusals INTEGER NOT NULL, digest BLOB
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS fetch (
+CREATE TABLE fetch (
   epoch INTEGER NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL, status INTEGER NOT NULL,
   reward REAL NOT NULL, items INTEGER NOT NULL, memory TEXT NOT NULL, delay REAL,
   rest REAL NOT NULL, host_rest REAL NOT NULL, known INTEGER NOT NULL,
-  ages TEXT NOT NULL, aged REAL, PRIMARY KEY (epoch, source)
+  ages TEXT NOT NULL, aged REAL, digest BLOB, PRIMARY KEY (epoch, source)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS ask (source TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE day (day INTEGER PRIMARY KEY, {", ".join(f"{name} REAL" for name in _COUNTS)});
+CREATE TABLE ask (source TEXT PRIMARY KEY) WITHOUT ROWID;
+PRAGMA user_version = {VERSION};
+COMMIT;
 """
+
+logger = logging.getLogger(__name__)
 
 
 @brief
 class Log:
-    """The log of a crawl in memory, without a state on disk."""
+    """The log of the last `epochs` epochs of a crawl in memory, without a state on disk."""
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[Any, ...]] = []
+    def __init__(self, epochs: int = LOG_EPOCHS) -> None:
+        self._epochs = check_integer("epochs", epochs, 1)
+        self._rows: deque[tuple[Any, ...]] = deque()
 
     def restore(self, frontier: Frontier) -> float | None:
         """Return None: the crawl is new."""
@@ -74,6 +107,8 @@ class Log:
         """Record the outcome of a fetch, before the frontier processes it."""
         name = frontier.names[outcome.source]
         self._rows.append((frontier.epoch, name, *(getattr(outcome, c) for c in COLUMNS[2:])))
+        while self._rows[0][0] <= frontier.epoch - self._epochs:
+            self._rows.popleft()
 
     def save(self, frontier: Frontier, began: float) -> None:
         """Do nothing: a log in memory has no state to save."""
@@ -98,40 +133,50 @@ class Store(Log):
     ----------
     folder : path
         Created if it does not exist.
+    epochs : int
+        Last epochs whose fetches the log has one by one.
 
     Raises
     ------
     ValueError
-        If the folder holds something else than the state of a crawl, or another process uses it.
+        If the folder holds something else than the state of a crawl, cannot be written, or another
+        crawl uses it, in this process or another.
     """
 
-    def __init__(self, folder: str | PathLike[str]) -> None:
+    def __init__(self, folder: str | PathLike[str], epochs: int = LOG_EPOCHS) -> None:
+        super().__init__(epochs)
         check_kind("folder", folder, str, PathLike)
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
         self._path = self.folder / FILE
         self._saved: dict[str, SourceState] = {}
         self._since = 0  # epoch of the last state
-        # One lock a folder in this process, so that it can read its own folder.
-        self._lock = FileLock(self.folder / ".lock", timeout=0, is_singleton=True)
+        self._lock = FileLock(self.folder / ".lock", timeout=0)
         try:
+            self.folder.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
         except Timeout:
             raise ValueError(
                 f"another crawl is at work in {self.folder}: stop it, or name another JOBDIR"
             ) from None
-        if (self.folder / "state.npz").exists():
-            raise ValueError(
-                f"{self.folder} holds a crawl of an earlier version, which knew its sources by "
-                f"row: name another folder, or delete it"
-            )
+        except OSError as error:
+            raise self._unwritable(error) from None
         try:
-            self._base = sqlite3.connect(self._path, isolation_level=None)
+            if (self.folder / "state.npz").exists():
+                raise _other_version(self.folder)
+            self._base = _connect(self._path, WAIT)
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = NORMAL")
-            _prepare(self._base)
+            if not _tables(self._base):
+                self._base.executescript(_SCHEMA)
+        except sqlite3.OperationalError as error:
+            self._lock.release()
+            raise self._unwritable(error) from None
         except sqlite3.Error as error:
+            self._lock.release()
             raise self._refused(error) from error
+        except ValueError:
+            self._lock.release()
+            raise
 
     def restore(self, frontier: Frontier) -> float | None:
         """Restore a frontier from disk; return when the crawl began, or None if it is new.
@@ -143,20 +188,34 @@ class Store(Log):
         """
         frontier.state()  # raises if the policy cannot be saved
         try:
-            kept = dict(self._rows_of("crawl"))
+            kept = dict(self._checked("crawl"))
             if not kept:
                 return None
+            sources = {}
+            for name, last, failures, rest, kind, memory, learned, digest in self._rows_of(
+                "source"
+            ):
+                sources[name] = SourceState(last, failures, rest, kind, memory, learned)
+                if digest != (right := _source_digest(name, sources[name])):
+                    if digest[:8] != right[:8]:
+                        raise ValueError(f"the row of source {name!r:.200} is damaged")
+                    logger.warning(
+                        "%s: what its reader remembered is damaged and counts as empty; its items "
+                        "are delivered again", name,
+                    )  # fmt: skip
+                    sources[name] = replace(sources[name], memory="")
+            hosts = {name: state for name, *state in self._checked("host")}
+            if [len(sources), len(hosts)] != json.loads(kept["rows"]):
+                raise ValueError("rows of sources or hosts are missing")
             state = CrawlState(
                 epoch=kept["epoch"],
                 seconds=kept["seconds"],
                 rng=json.loads(kept["rng"]),
                 policy=kept["policy"],
-                learned=_checked_content(kept["learned"]),
-                sources={
-                    name: SourceState(last, failures, rest, kind, memory, _checked_content(learned))
-                    for name, last, failures, rest, kind, memory, learned in self._rows_of("source")
-                },
-                hosts={name: (delay, free) for name, delay, free in self._rows_of("host")},
+                layout=kept["layout"],
+                learned=kept["learned"],
+                sources=sources,
+                hosts={name: (delay, free, n) for name, (delay, free, n) in hosts.items()},
             )
             frontier.restore(state)
             began = float(kept["began"])
@@ -166,13 +225,21 @@ class Store(Log):
         return began
 
     def finished(self, frontier: Frontier) -> list[Outcome]:
-        """Return the fetches that ended after the state was saved, of sources in the list."""
-        text = f"SELECT source, {', '.join(_OUTCOME)} FROM fetch WHERE epoch >= ? ORDER BY source"
+        """Return the fetches that ended after the state was saved, of sources in the list.
+
+        Damaged ones are deleted: they are made again.
+        """
         try:
-            rows = self._base.execute(text, (frontier.epoch,)).fetchall()
+            where = "fetch WHERE epoch >= ? ORDER BY source"
+            rows = self._base.execute(f"SELECT * FROM {where}", (frontier.epoch,)).fetchall()
+            whole = [row for row in rows if row[-1] == _digest(row[:-1])]
+            if len(whole) < len(rows):
+                logger.warning("%d damaged fetches are repeated", len(rows) - len(whole))
+                spoilt = [row[:2] for row in set(rows) - set(whole)]
+                self._base.executemany("DELETE FROM fetch WHERE epoch = ? AND source = ?", spoilt)
             return [
                 Outcome(frontier.number[name], **_outcome_fields(values))
-                for name, *values in rows
+                for _, name, *values, _ in whole
                 if name in frontier.number
             ]
         except (TypeError, ValueError, sqlite3.Error) as error:
@@ -194,16 +261,18 @@ class Store(Log):
             "seconds": state.seconds,
             "rng": json.dumps(state.rng, sort_keys=True),
             "policy": state.policy,
-            "learned": _with_checksum(state.learned),
+            "layout": state.layout,
+            "learned": state.learned,
+            "rows": json.dumps([len(state.sources), len(state.hosts)]),
             "began": began,
             "summary": json.dumps(asdict(Summary.of(frontier))),
         }
         with self._base:
             self._base.execute("BEGIN")
-            self._put(
+            self._replace(
                 "source",
                 (
-                    (n, *(getattr(s, c) for c in _SOURCE), _with_checksum(s.learned))
+                    (n, *(getattr(s, c) for c in _SOURCE), s.learned, _source_digest(n, s))
                     for n, s in changed.items()
                 ),
             )
@@ -213,7 +282,19 @@ class Store(Log):
             self._base.execute(
                 "UPDATE fetch SET memory = '', ages = '' WHERE epoch >= ? AND epoch < ?", over
             )
+            self._fold(state.epoch - self._epochs, began, state.seconds)
         self._saved, self._since = state.sources, state.epoch
+
+    def _fold(self, epoch: int, began: float, seconds: float) -> None:
+        """Replace the fetches before an epoch by their counts on each day."""
+        sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in _COUNTS)
+        self._base.execute(
+            f"INSERT INTO day SELECT CAST((? + epoch * ?) / {DAY} AS INTEGER) AS day, "
+            f"{', '.join(_COUNTS.values())} FROM fetch WHERE epoch < ? GROUP BY day "
+            f"ON CONFLICT (day) DO UPDATE SET {sums}",
+            (began, seconds, epoch),
+        )
+        self._base.execute("DELETE FROM fetch WHERE epoch < ?", (epoch,))
 
     def asked_again(self) -> list[str]:
         """Return the names of the sources that `ask_again` was called for, each once."""
@@ -232,13 +313,26 @@ class Store(Log):
         return _frame(self._base)
 
     def contents(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Return all rows of all tables, in order, to compare two crawls exactly."""
-        return {name: self._rows_of(name) for name in ("crawl", "source", "host", "fetch")}
+        """Return all rows of all tables, without hashes, in order, to compare two crawls."""
+        tables = ("crawl", "source", "host", "fetch")
+        return {name: [row[:-1] for row in self._rows_of(name)] for name in tables}
 
     def _rows_of(self, table: str) -> list[tuple[Any, ...]]:
         return self._base.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
 
+    def _checked(self, table: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a table; raise ValueError if one is damaged."""
+        rows = self._rows_of(table)
+        for *values, digest in rows:
+            if digest != _digest(values):
+                raise ValueError(f"the row {values[0]!r:.200} of its table {table} is damaged")
+        return [row[:-1] for row in rows]
+
     def _put(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Write rows with their hashes."""
+        self._replace(table, ((*row, _digest(row)) for row in rows))
+
+    def _replace(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
         rows = list(rows)
         if rows:
             values = ", ".join("?" * len(rows[0]))
@@ -247,18 +341,21 @@ class Store(Log):
     def _refused(self, error: Exception) -> ValueError:
         return ValueError(f"{self._path} is not the state of this crawl: {error}")
 
+    def _unwritable(self, error: Exception) -> ValueError:
+        return ValueError(f"JOBDIR must be a folder that can be written, {self.folder}: {error}")
+
 
 def read_log(folder: str | PathLike[str]) -> pd.DataFrame:
     """Return the log of the crawl in a folder, which may be running; empty if there is none.
 
     One row a fetch, by epoch and source: epoch, source (its name), kind, status, reward, items.
+    Of epochs before the last ones (``CRAWL_LOG_EPOCHS``) there are no rows.
     """
     path = Path(folder) / FILE
     if not path.exists():
         return pd.DataFrame(columns=list(COLUMNS))
-    with closing(sqlite3.connect(path)) as base:
-        _prepare(base)
-        return _frame(base)
+    with closing(_connect(path)) as base:
+        return _frame(base) if _tables(base) else pd.DataFrame(columns=list(COLUMNS))
 
 
 def ask_again(folder: str | PathLike[str], names: Iterable[str]) -> None:
@@ -275,8 +372,10 @@ def ask_again(folder: str | PathLike[str], names: Iterable[str]) -> None:
             base.execute("REPLACE INTO ask VALUES (?)", (name,))
 
 
-def read_tables(folder: str | PathLike[str]) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
-    """Return the saved state of a crawl, which may be running, its sources, and its log.
+def read_progress(
+    folder: str | PathLike[str],
+) -> tuple[dict[str, Any], pd.DataFrame, dict[str, float], pd.DataFrame]:
+    """Return the saved state of a crawl, which may be running, its sources, and counts of its log.
 
     Parameters
     ----------
@@ -289,8 +388,10 @@ def read_tables(folder: str | PathLike[str]) -> tuple[dict[str, Any], pd.DataFra
         epoch, seconds, began, policy, summary and more.
     sources : pandas.DataFrame
         name, last, failures, rest_until, kind.
-    log : pandas.DataFrame
-        As `read_log` returns it.
+    counts : dict
+        Of all fetches: fetches, found, not_modified, failed, forbidden, gone, items, reward.
+    epochs : pandas.DataFrame
+        The same for each of the last `LAST_EPOCHS` epochs with fetches.
 
     Raises
     ------
@@ -298,12 +399,36 @@ def read_tables(folder: str | PathLike[str]) -> tuple[dict[str, Any], pd.DataFra
         If there is no crawl, or it has not ended an epoch yet.
     """
     with closing(_opened(folder)) as base:
-        crawl = dict(base.execute("SELECT * FROM crawl").fetchall())
+        crawl = dict(base.execute("SELECT name, value FROM crawl").fetchall())
         if not crawl:
             raise ValueError(f"{folder} is the folder of a crawl that has not ended an epoch yet")
         columns = ["name", "last", "failures", "rest_until", "kind"]
         rows = base.execute(f"SELECT {', '.join(columns)} FROM source ORDER BY name").fetchall()
-        return crawl, pd.DataFrame(rows, columns=columns), _frame(base)
+        columns_of_days = ", ".join(f"total({name})" for name in _COUNTS)
+        old = base.execute(f"SELECT {columns_of_days} FROM day").fetchone()
+        counts = ", ".join(_COUNTS.values())
+        new = base.execute(f"SELECT {counts} FROM fetch").fetchone()
+        text = f"SELECT epoch, {counts} FROM fetch GROUP BY epoch ORDER BY epoch DESC LIMIT ?"
+        last = base.execute(text, (LAST_EPOCHS,)).fetchall()
+    return (
+        crawl,
+        pd.DataFrame(rows, columns=columns),
+        {name: a + b for name, a, b in zip(_COUNTS, old, new, strict=True)},
+        pd.DataFrame(last[::-1], columns=["epoch", *_COUNTS]),
+    )
+
+
+def fetches_since_state(folder: str | PathLike[str]) -> int:
+    """Return the number of fetches of a crawl that ended after its state was written."""
+    path = Path(folder) / FILE
+    if not path.exists():
+        return 0
+    with closing(_connect(path)) as base:
+        if not _tables(base):
+            return 0
+        row = base.execute("SELECT value FROM crawl WHERE name = 'epoch'").fetchone()
+        since = (row[0] if row else 0,)
+        return int(base.execute("SELECT count(*) FROM fetch WHERE epoch >= ?", since).fetchone()[0])
 
 
 def _opened(folder: str | PathLike[str]) -> sqlite3.Connection:
@@ -311,38 +436,48 @@ def _opened(folder: str | PathLike[str]) -> sqlite3.Connection:
     path = Path(folder) / FILE
     if not path.exists():
         raise ValueError(f"{folder} must be the folder of a crawl (its JOBDIR)")
-    base = sqlite3.connect(path, isolation_level=None)
-    _prepare(base)
+    base = _connect(path)
+    if not _tables(base):
+        base.close()
+        raise ValueError(f"{folder} is the folder of a crawl that has not ended an epoch yet")
     return base
 
 
-def fetches_since_state(folder: str | PathLike[str]) -> int:
-    """Return the number of fetches of a crawl that ended after its state was written."""
-    log = read_log(folder)
-    if log.empty:
-        return 0
-    with closing(sqlite3.connect(Path(folder) / FILE)) as base:
-        row = base.execute("SELECT value FROM crawl WHERE name = 'epoch'").fetchone()
-    return int((log["epoch"] >= (row[0] if row else 0)).sum())
+def _connect(path: Path, wait: float = 60.0) -> sqlite3.Connection:
+    """Open a database, which waits so many seconds for locks; refuse one of another version."""
+    base = sqlite3.connect(path, isolation_level=None, timeout=wait)
+    try:
+        if _tables(base) and base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            raise _other_version(path.parent)
+    except BaseException:
+        base.close()
+        raise
+    return base
 
 
-def _prepare(base: sqlite3.Connection) -> None:
-    """Create missing tables, and a column that older folders lack."""
-    base.executescript(_SCHEMA)
-    if "aged" not in {row[1] for row in base.execute("PRAGMA table_info(fetch)")}:
-        base.execute("ALTER TABLE fetch ADD COLUMN aged REAL")
+def _tables(base: sqlite3.Connection) -> int:
+    """Return the number of tables."""
+    text = "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
+    return int(base.execute(text).fetchone()[0])
 
 
-def _with_checksum(content: bytes) -> bytes:
-    """Prepend a hash to the bytes of arrays: compiled code must not read damaged ones."""
-    return blake2b(content, digest_size=8).digest() + content
+def _other_version(folder: Path) -> ValueError:
+    return ValueError(
+        f"{folder} holds a crawl of an earlier version: name another folder, or delete it"
+    )
 
 
-def _checked_content(content: bytes) -> bytes:
-    """Remove the hash that `_with_checksum` prepended; raise ValueError if it does not match."""
-    if _with_checksum(content[8:]) != content:
-        raise ValueError("what the policy has learned is damaged")
-    return content[8:]
+def _digest(row: Iterable[Any]) -> bytes:
+    """Return a hash of the values of a row."""
+    # SQLite stores -0.0 as 0.0.
+    values = [value + 0.0 if isinstance(value, float) else value for value in row]
+    return blake2b(repr(values).encode(errors="surrogatepass"), digest_size=8).digest()
+
+
+def _source_digest(name: str, state: SourceState) -> bytes:
+    """Return two hashes of a source's row: of all but its memory, and of name and memory."""
+    without = (name, *(getattr(state, c) for c in _SOURCE if c != "memory"), state.learned)
+    return _digest(without) + _digest((name, state.memory))
 
 
 def _outcome_fields(values: Iterable[Any]) -> dict[str, Any]:

@@ -251,8 +251,8 @@ def over_http(
     settings = _settings(point, "learned_index") | {"DOWNLOAD_TIMEOUT": 60.0}
     with tempfile.TemporaryDirectory() as around, FeedServer(site) as server:
         folder, urls = Path(around), server.urls()
-        one = crawl_in_process(site, settings, folder=folder / "in-process", urls=urls).store
-        assert isinstance(one, Store)
+        crawl_in_process(site, settings, folder=folder / "in-process", urls=urls)
+        one = Store(folder / "in-process")
         whole, kept = one.frame(), one.contents()
         one.close()
         write_sources(folder / "sources.csv", sources, urls)
@@ -298,6 +298,7 @@ def _settings(point: Mapping[str, Any], policy: str) -> dict[str, Any]:
         "CRAWL_PATIENCE": point["patience"],
         "CRAWL_CLOCK": "virtual",
         "CRAWL_PERIOD": DAY,
+        "CRAWL_LOG_EPOCHS": point["epochs"],
     }
 
 
