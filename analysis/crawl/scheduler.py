@@ -8,8 +8,9 @@ a spider adds are queued behind those of the epoch.
 state, ``ROBOTSTXT_OBEY``, ``ROBOTSTXT_PARSER``, ``ROBOTSTXT_USER_AGENT`` and ``USER_AGENT`` apply
 to robots.txt, ``REDIRECT_MAX_TIMES`` to redirects; delays, time-outs and concurrency have their
 usual meaning, where a host is a name with a port. Two defaults differ from Scrapy's: robots.txt is
-obeyed, and ``DOWNLOAD_TIMEOUT`` is the length of an epoch, at most 30 s. A spider of another class
-than `FeedSpider` needs its ``DOWNLOAD_HANDLERS``.
+obeyed, and ``DOWNLOAD_TIMEOUT`` is the length of an epoch, at most 30 s, and a quarter of that for
+the first request to a host. A spider of another class than `FeedSpider` needs its
+``DOWNLOAD_HANDLERS``.
 
 `analysis.crawl.fetching.requests` makes the requests, also those for robots.txt, follows redirects,
 and keeps crawl delays. The fetches of an epoch are spread over its length. In real time an epoch
@@ -43,7 +44,6 @@ from scrapy.extensions.spiderstate import SpiderState
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.job import job_dir
 
 from analysis.checks import check_whole
 from analysis.crawl.fetching.download import HANDLER
@@ -138,6 +138,7 @@ class EpochScheduler(BaseScheduler):
         ValueError
             Naming the setting, its value and what is allowed, or the invalid file of the state.
         """
+        self._has_engine = self._crawler.crawling
         try:
             self._prepare()
         except ValueError:
@@ -169,7 +170,7 @@ class EpochScheduler(BaseScheduler):
         listed = read_sources(given.sources)
         check_whole("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
         self.frontier = self._frontier(listed)
-        folder = job_dir(settings)
+        folder = settings["JOBDIR"]
         self.store = Store(folder, given.log_epochs) if folder else Log(given.log_epochs)
         began = self.store.restore(self.frontier)
         self._began = self.now() if began is None else self._possible_beginning(began)
@@ -504,7 +505,7 @@ class EpochScheduler(BaseScheduler):
         if self._stopped:
             return
         self._stopped = True
-        if self._crawler.engine is None:
+        if not self._has_engine:
             raise RuntimeError(f"the crawl stops: {reason}")
         logger.critical("The crawl stops: %s", reason)
         if self._crawler.crawling:

@@ -1,15 +1,25 @@
 """Times of requests to a host; which addresses are of one host, and which are local."""
 
+import dataclasses
 import re
+import sqlite3
+from ipaddress import IPv4Address, IPv6Address, ip_network
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scrapy.crawler import Crawler
-from scrapy.http import Response
+from scrapy.http import Headers, Response
 from scrapy.settings import Settings
+from twisted.python.failure import Failure
 
-from analysis.crawl.fetching.headers import Memory, fresh_for, retry_after
+from analysis.crawl.fetching.headers import (
+    Memory,
+    fresh_for,
+    plain_headers,
+    redirect_target,
+    retry_after,
+)
 from analysis.crawl.fetching.hosts import (
     MOST_ROBOTS,
     UNREACHABLE_AGAIN,
@@ -24,11 +34,17 @@ from analysis.crawl.local.transport import write_sources
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.settings import read_sources
 from analysis.crawl.storage.exports import cut_torn_line
+from analysis.crawl.storage.store import FILE, read_log
 from analysis.report.paths import ROOT
 from tests.crawl.support import some_sources
 
 NEW_YEAR = 1_704_067_200.0
 DAY = 86_400.0
+REGISTERED = (
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+    "240.0.0.0/4", "::1/128", "100::/64", "2001:2::/48", "2001:db8::/32", "fc00::/7", "fe80::/10",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -39,6 +55,9 @@ DAY = 86_400.0
         ("http://example.com./", "http://example.com/"),
         ("http://user@example.com/", "http://example.com/"),
         ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+        ("https://straße.example/", "https://xn--strae-oqa.example/"),
+        ("http://Ａ.example/", "http://a.example/"),
+        ("http://a\u3002example/", "http://a.example/"),
     ],
 )
 def test_addresses_of_one_host(one, other):
@@ -52,6 +71,7 @@ def test_addresses_of_one_host(one, other):
         ("http://example.com/", "http://example.com:8080/"),
         ("http://127.0.0.1:8001/", "http://127.0.0.1:8002/"),
         ("http://[::1]/", "http://[::2]/"),
+        ("https://straße.example/", "https://strasse.example/"),
     ],
 )
 def test_addresses_of_two_hosts(one, other):
@@ -71,16 +91,37 @@ def test_one_robots_txt_holds_for_scheme_name_and_port():
     [
         *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0"),
         *("100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "fe80::1", "fc00::1", "ff02::1"),
-        *("::ffff:127.0.0.1", "2002:7f00:1::"),
+        *("::ffff:127.0.0.1", "2002:7f00:1::", "::127.0.0.1", "::ffff:0:127.0.0.1", "fec0::1"),
+        *("64:ff9b::a9fe:a9fe", "64:ff9b::10.0.0.1", "64:ff9b:1::8.8.8.8", "2001::1", "5f00::1"),
+        *("2001:db8::1", "3fff::1", "2606:4700::5efe:10.0.0.1", "2606:4700::200:5efe:127.0.0.1"),
+        *("192.0.0.192", "192.0.0.9", "198.18.0.1", "203.0.113.9", "168.63.129.16", "240.0.0.1"),
+        *("fe80::1%eth0", "100::1", "fd00:ec2::254", "2001:20::1", "192.88.99.1", "::"),
     ],
 )
 def test_addresses_that_are_not_of_the_public_internet(address):
     assert not is_public(address)
 
 
-def test_addresses_of_the_public_internet():
-    assert is_public("1.1.1.1")
-    assert is_public("2606:4700::1111")
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("1.1.1.1", "8.8.8.8", "192.0.1.1", "172.32.0.1", "223.255.255.255", "2606:4700::1111"),
+        *("64:ff9b::8.8.8.8", "::ffff:8.8.8.8", "2a00:1450::5efe:8.8.8.8", "2001:4860:4860::8888"),
+    ],
+)
+def test_addresses_of_the_public_internet(address):
+    assert is_public(address)
+
+
+def test_ranges_agree_with_the_registries_of_python():
+    """An independent list: what Python calls local is never public here."""
+    rng = np.random.default_rng(0)
+    numbers = [IPv4Address(int(n)) for n in rng.integers(0, 2**32, 4000)]
+    numbers += [IPv6Address(int(n) << 64 | int(n)) for n in rng.integers(0, 2**63, 4000)]
+    numbers += [a for n in REGISTERED for a in (ip_network(n)[0], ip_network(n)[-1])]
+    for address in numbers:
+        if not address.is_global or address.is_multicast:
+            assert not is_public(str(address)), address
 
 
 def test_numbers_of_local_networks():
@@ -137,6 +178,25 @@ def test_the_group_of_the_crawler_s_own_name_holds():
     assert not other.allows(other.take(AT, 200, text, 0.0), AT + "/")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"User-agent: me\nSome-Extension: yes\nUser-agent: *\nDisallow: /\n",
+        b"User-agent: me\nSitemap: http://a/\nHost: a\nUser-agent: other\nDisallow: /\n",
+        b"User-agent: me/2.1\nDisallow: /\n",
+        b"user-agent : ME/2.1 (crawler)\nDisallow: /\n",
+        "User-agent: *\nDisallow: /\n".encode("utf-16"),
+        b"\xfe\xff" + "User-agent: *\r\nDisallow: /\r\n".encode("utf-16-be"),
+        b"\xef\xbb\xbfUser-agent: *\rDisallow: /\r",
+        b"user agent: *\ndissalow: /\n",
+    ],
+)
+def test_groups_that_forbid_are_seen(text):
+    """RFC 9309, sections 2.2.1 and 2.2.4."""
+    one = robots()
+    assert not one.allows(one.take(AT, 200, text, 0.0), AT + "/feed")
+
+
 def test_half_a_megabyte_of_rules_is_read():
     """RFC 9309, section 2.5."""
     filling = b"Disallow: /x\n" * 38_000
@@ -172,6 +232,9 @@ def test_a_crawl_delay_is_bounded(said, delay):
         ({"cache-control": "max-age=soon"}, 0),
         ({"cache-control": "max-age"}, 0),
         ({"cache-control": "max-age=" + "9" * 400}, 1e18),
+        ({"cache-control": 'no-cache="set-cookie", max-age=600'}, 600),
+        ({"cache-control": 'private="a, max-age=9", max-age=600'}, 600),
+        ({"cache-control": "max-age=600, max-age=60"}, 600),
         ({"expires": "Mon, 01 Jan 2024 02:00:00 GMT"}, 7200),
         ({"expires": "Sun, 31 Dec 2023 02:00:00 GMT"}, 0),
         ({"expires": "0"}, 0),
@@ -218,6 +281,58 @@ def test_what_is_remembered_comes_back():
     assert memory.conditions("http://b/") == {}
 
 
+def test_headers_in_several_lines_are_joined():
+    """RFC 9110, section 5.3; of headers with one value the last line counts."""
+    lines = {"Cache-Control": ["max-age=600", "public"], "Retry-After": ["60", "120"], "X": ["a"]}
+    headers = plain_headers(Headers(lines))
+    assert headers == {"cache-control": "max-age=600, public", "retry-after": "120", "x": "a"}
+    assert fresh_for(headers, NEW_YEAR) == 600
+
+
+@pytest.mark.parametrize("coded", ["utf-8", "latin-1"])
+def test_location_may_be_utf8_or_latin1(coded):
+    headers = {"location": "/café".encode(coded)}
+    assert redirect_target(Response("http://a.example/", 302, headers)) == (
+        "http://a.example/caf%C3%A9"
+    )
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        *(
+            b"http://\xe3\x80\x82",
+            b"http://a.example:99999/",
+            b"http://a.example:0/",
+            b"http://:9/",
+        ),
+        *(b"http://[::1/", b"http://a b/", b"file:///etc/hosts", b"javascript:1", b"http://%00/"),
+    ],
+)
+def test_odd_locations_lead_nowhere(location):
+    assert redirect_target(Response("http://a.example/", 302, {"location": location})) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://user:secret@news.example/feed", "user and password"),
+        ("http://news.example:99999/feed", "[Pp]ort"),
+        ("http://news.example:0/feed", "port"),
+        ("http://[::1/feed", "IPv6"),
+        ("http://\u3002/feed", "Label"),
+        ("http://a b.example/feed", "host"),
+        ("ftp://news.example/feed", "url"),
+        ("http:///feed", "url"),
+    ],
+)
+def test_impossible_addresses_are_refused_by_row(tmp_path, url, words):
+    write_sources(tmp_path / "s.csv", some_sources(1), [url])
+    with pytest.raises(ValueError, match=rf"row 1 .*{words}") as refused:
+        read_sources(tmp_path / "s.csv")
+    assert "secret" not in str(refused.value)
+
+
 def test_two_rows_of_one_address_are_refused(tmp_path):
     urls = ["http://a.example/feed", "HTTP://A.example:80/feed#top"]
     write_sources(tmp_path / "s.csv", some_sources(2), urls)
@@ -230,9 +345,10 @@ class Clock:
 
     def __init__(self):
         self.now = NEW_YEAR
+        self.set = 0.0  # seconds by which somebody has set the machine's clock ahead
 
     def time(self):
-        return self.now
+        return self.now + self.set
 
     def clock_gettime(self, kind):
         return self.now - 1e6
@@ -472,6 +588,341 @@ def test_a_redirect_waits_for_the_crawl_delay_of_its_target(tmp_path, clock):
     times = np.array([at for at, url in fetched if "0.3/c" in url])
     assert np.diff(times).min() >= 9
     assert sum(url.endswith("/robots.txt") for _, url in fetched) == 3
+
+
+def test_robots_are_obeyed_unless_switched_off(tmp_path, clock):
+    """Scrapy's own default, no, is not a choice."""
+    forbid = answers("User-agent: *\nDisallow: /\n")
+    for folder, more, count in (("a", {"ROBOTSTXT_OBEY": None}, 0), ("b", {}, 1)):
+        (tmp_path / folder).mkdir()
+        settings = {"ROBOTSTXT_OBEY": False, **more}
+        if settings["ROBOTSTXT_OBEY"] is None:
+            del settings["ROBOTSTXT_OBEY"]
+        write_sources(tmp_path / folder / "s.csv", some_sources(1), ["http://127.0.0.1/"])
+        given = {
+            "CRAWL_SOURCES": str(tmp_path / folder / "s.csv"),
+            "CRAWL_BUDGET": 1,
+            "CRAWL_PERIOD": 24,
+            "CRAWL_LOCAL_ADDRESSES": True,
+            **settings,
+        }
+        scheduler = EpochScheduler.from_crawler(Crawler(FeedSpider, given))
+        scheduler.open(FeedSpider())
+        assert len(pages(crawl_for(scheduler, clock, 24, forbid))) == count
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("headers", [{}, {"retry-after": "soon"}, {"x-ratelimit-reset": "600"}])
+def test_refusing_hosts_rest_twice_as_long(tmp_path, clock, status, headers):
+    """Eight feeds of one host: it rests for 1, 2, 4, ... minutes, also after a restart."""
+    urls = [f"http://127.0.0.1/{i}" for i in range(8)]
+    state = {"JOBDIR": str(tmp_path / "state")}
+    scheduler = opened(tmp_path, urls, **state)
+
+    def answer(url):
+        return (404, {}, b"") if url.endswith("/robots.txt") else (status, headers, b"")
+
+    times = [at for at, _ in pages(crawl_for(scheduler, clock, 1800, answer))]
+    gaps = np.diff(times)
+    assert gaps[:4] == pytest.approx([60, 120, 240, 480], rel=0.5)
+    assert (gaps[:4] >= [60, 120, 240, 480]).all()
+    scheduler.close("shutdown")
+    scheduler = opened(tmp_path, urls, **state)
+    assert scheduler.frontier.refusals("127.0.0.1") >= 4
+    scheduler.close("shutdown")
+
+
+def test_refusals_in_a_row_end_with_an_answer(tmp_path, clock):
+    scheduler = opened(tmp_path, ["http://127.0.0.1/"], CRAWL_PERIOD=100)
+    statuses = iter([429, 429, 200, 429] + [200] * 99)
+
+    def answer(url):
+        if url.endswith("/robots.txt"):
+            return 404, {}, b""
+        return next(statuses), {}, b"<rss/>"
+
+    crawl_for(scheduler, clock, 900, answer)
+    assert scheduler.frontier.refusals("127.0.0.1") == 0
+
+
+def test_retry_after_of_other_errors_counts(tmp_path, clock):
+    scheduler = opened(tmp_path, ["http://127.0.0.1/"])
+
+    def answer(url):
+        return (404, {}, b"") if "robots" in url else (403, {"retry-after": "600"}, b"")
+
+    times = [at for at, _ in pages(crawl_for(scheduler, clock, 1500, answer))]
+    assert np.diff(times).min() >= 600
+
+
+@pytest.mark.parametrize("circle", [["/feed"], ["/a", "/feed"], ["/a", "/b", "/a"]])
+def test_redirect_circles_end_at_once(tmp_path, clock, circle):
+    """A redirect to itself is the usual one: it wants its cookie back."""
+    path = ["/feed", *circle]
+    follow = dict(zip(path, circle, strict=False))
+    scheduler = opened(tmp_path, ["http://127.0.0.1/feed"], ROBOTSTXT_OBEY=False)
+
+    def answer(url):
+        return 302, {"location": follow["/" + url.rpartition("/")[2]]}, b""
+
+    asked = crawl_for(scheduler, clock, 24, answer)
+    assert len(asked) == len(set(path))
+    assert scheduler.frontier.kind == ["failed"]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_two_addresses_of_one_feed_are_one(tmp_path, clock, listed):
+    """Both have moved for good to one address, which is a source of the list or not."""
+    urls = ["http://127.0.0.1/old", "http://127.0.0.2/older"]
+    target = "http://127.0.0.3/new"
+    scheduler = opened(
+        tmp_path, urls + [target] * listed, ROBOTSTXT_OBEY=False, CRAWL_LONGEST_REST=1e6
+    )
+
+    def answer(url):
+        return (200, {}, b"<rss/>") if url == target else (301, {"location": target}, b"")
+
+    asked = [url for _, url in crawl_for(scheduler, clock, 24 * 20, answer)]
+    late = [url for _, url in crawl_for(scheduler, clock, 24 * 20, answer)]
+    assert late == [target] * 20  # once an epoch
+    assert asked.count(target) <= 22
+
+
+def test_source_of_a_removed_duplicate_returns(tmp_path, clock):
+    urls, target = ["http://127.0.0.1/old"], "http://127.0.0.3/new"
+    scheduler = opened(
+        tmp_path, [*urls, target], ROBOTSTXT_OBEY=False, CRAWL_LONGEST_REST=48, CRAWL_BUDGET=1
+    )
+
+    def answer(url):
+        return (200, {}, b"<rss/>") if url == target else (301, {"location": target}, b"")
+
+    crawl_for(scheduler, clock, 240, answer)
+    write_sources(tmp_path / "s.csv", some_sources(1), urls)
+    asked = [url for _, url in crawl_for(scheduler, clock, 480, answer)]
+    assert target in asked
+
+
+def test_feeds_are_preferred_to_pages(tmp_path, clock):
+    """RFC 9110, section 12.5.1; headers of the user are left alone."""
+    scheduler = opened(tmp_path, ["http://127.0.0.1/"], ROBOTSTXT_OBEY=False)
+    accept = scheduler.next_request().headers["Accept"].decode()
+    assert accept.startswith("application/atom+xml, application/rss+xml")
+    assert "html" not in accept
+    (tmp_path / "b").mkdir()
+    own = {"DEFAULT_REQUEST_HEADERS": {"Accept": "text/x-mine"}}
+    scheduler = opened(tmp_path / "b", ["http://127.0.0.1/"], ROBOTSTXT_OBEY=False, **own)
+    assert b"Accept" not in scheduler.next_request().headers
+
+
+@pytest.mark.parametrize(
+    ("agent", "warns"),
+    [(None, True), ("mybot", True), ("mybot/1 (+https://a.example/)", False), ("b (m@a.b)", False)],
+)
+def test_user_agent_without_contact_warns_once(tmp_path, clock, caplog, agent, warns):
+    more = {"CRAWL_LOCAL_ADDRESSES": False, "ROBOTSTXT_OBEY": False}
+    write_sources(tmp_path / "s.csv", some_sources(1), ["http://a.example/"])
+    given = {"CRAWL_SOURCES": str(tmp_path / "s.csv"), "CRAWL_BUDGET": 1, **more}
+    given |= {"USER_AGENT": agent} if agent else {}
+    EpochScheduler.from_crawler(Crawler(FeedSpider, given)).open(FeedSpider())
+    assert caplog.text.count("USER_AGENT") == warns
+
+
+@pytest.mark.parametrize(
+    ("more", "seconds"),
+    [
+        ({"CRAWL_PERIOD": 8}, [2, 8]),
+        ({"CRAWL_PERIOD": 3600}, [7.5, 30]),
+        ({"DOWNLOAD_TIMEOUT": 180}, [180, 180]),
+    ],
+)
+def test_timeout_is_an_epoch_unless_set(tmp_path, clock, more, seconds):
+    """A host that is asked for the first time has a quarter of it."""
+    scheduler, found = opened(tmp_path, ["http://127.0.0.1/"], ROBOTSTXT_OBEY=False, **more), []
+    for _ in range(2):
+        request = scheduler.next_request()
+        found.append(request.meta["download_timeout"])
+        list(request.callback(Response(request.url, body=b"<rss/>", request=request)))
+        clock.now += 3600
+    assert found == seconds
+
+
+def test_silent_hosts_leave_slots_to_others(tmp_path, clock):
+    """Forty hosts never answer: half of the slots are for those that do, in every epoch."""
+    silent = [f"http://127.0.1.{i}/" for i in range(1, 41)]
+    urls = [f"http://127.0.2.{i}/" for i in range(1, 11)]
+    scheduler = opened(tmp_path, silent + urls, ROBOTSTXT_OBEY=False, CONCURRENT_REQUESTS=16)
+    under_way, counts = [], []
+    for _ in range(24 * 8):
+        while len(under_way) < 16 and (request := scheduler.next_request()):
+            if request.url in urls:
+                list(request.callback(Response(request.url, body=b"<rss/>", request=request)))
+                counts.append(scheduler.frontier.epoch)
+            else:
+                under_way.append((clock.now, request))
+        ended = [r for since, r in under_way if clock.now - since >= r.meta["download_timeout"]]
+        under_way = [(since, one) for since, one in under_way if one not in ended]
+        for request in ended:
+            failure = Failure(TimeoutError())
+            failure.request = request
+            request.errback(failure)
+        clock.now += 1
+    assert len(under_way) <= 8
+    assert np.bincount(counts)[3:7].tolist() == [10] * 4
+
+
+def test_whatever_fails_in_a_job_settles_it(tmp_path, clock, monkeypatch):
+    """An error where none is expected: the source is asked again, and the crawl ends."""
+    scheduler = opened(tmp_path, ["http://127.0.0.1/", "http://127.0.0.2/"], CRAWL_EPOCHS=4)
+
+    def fails(url):
+        raise UnicodeError("label empty or too long")
+
+    monkeypatch.setattr("analysis.crawl.fetching.requests.authority_of", fails)
+    crawl_for(scheduler, clock, 24 * 5, answers())
+    assert not scheduler.has_pending_requests()
+    assert scheduler.frontier.failures.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("jump", [-86_400, 86_400])
+def test_clock_that_jumps_does_not_move_epochs(tmp_path, clock, caplog, jump):
+    """The clock is set, and later set right again; then the crawl is started anew."""
+    urls, state = [f"http://127.0.0.{i}/" for i in range(1, 5)], {"JOBDIR": str(tmp_path / "state")}
+    scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, **state)
+
+    def count(seconds):
+        return len(crawl_for(scheduler, clock, seconds, answers()))
+
+    assert count(96) == 16
+    for by in (jump, -jump):
+        clock.set += by
+        assert count(96) == 16
+        assert scheduler.frontier.age.max() <= 2
+    assert caplog.text.count("the clock was set") == 2
+    scheduler.close("shutdown")
+    scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, **state)
+    assert count(96) in (16, 20)
+
+
+def test_clock_behind_the_state_begins_anew(tmp_path, clock, caplog):
+    """A state was saved while the clock was a month ahead; the next start has the right one."""
+    urls, state = ["http://127.0.0.1/"], {"JOBDIR": str(tmp_path / "state")}
+    for behind in (0, 30 * DAY):
+        clock.set -= behind
+        scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, **state)
+        assert len(crawl_for(scheduler, clock, 240, answers())) >= 10
+        scheduler.close("shutdown")
+    assert caplog.text.count("behind that of the saved crawl") == 1
+
+
+def test_locked_database_loses_no_source(tmp_path, clock, caplog):
+    """Another process holds the database for a while: all sources are fetched afterwards."""
+    urls = [f"http://127.0.0.{i}/" for i in range(1, 13)]
+    scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, JOBDIR=str(tmp_path / "state"))
+    scheduler.store._base.execute("PRAGMA busy_timeout = 1")
+    crawl_for(scheduler, clock, 30, answers())
+    other = sqlite3.connect(tmp_path / "state" / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    crawl_for(scheduler, clock, 40, answers())
+    other.execute("ROLLBACK")
+    other.close()
+    asked = {url for _, url in crawl_for(scheduler, clock, 48, answers())}
+    assert asked == set(urls)
+    assert caplog.text.count("database is locked") == 1
+    assert caplog.text.count("the crawl goes on") == 1
+    assert read_log(tmp_path / "state").groupby("epoch").size().max() == 12
+
+
+def test_full_disk_ends_the_crawl(tmp_path, clock):
+    """One sentence; a disk that has room again in time ends nothing."""
+    urls = [f"http://127.0.0.{i}/" for i in range(1, 4)]
+    scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, JOBDIR=str(tmp_path / "state"))
+    base = scheduler.store._base
+    large = answers(
+        feed=b"<rss>" + b"<item><title>%s</title></item>" % (b"x" * 99) * 300 + b"</rss>"
+    )
+    crawl_for(scheduler, clock, 24, large)
+    base.execute("PRAGMA max_page_count = 1")  # SQLite's own way to a disk that is full
+    for _ in range(30):  # until its pages are
+        crawl_for(scheduler, clock, 24, large)
+        if scheduler._unwritten:
+            break
+    base.execute("PRAGMA max_page_count = 100000")
+    assert {url for _, url in crawl_for(scheduler, clock, 48, large)} == set(urls)
+    base.execute("PRAGMA max_page_count = 1")
+    with pytest.raises(RuntimeError, match="disk is full"):
+        crawl_for(scheduler, clock, 24 * 60, large)
+    scheduler.close("shutdown")
+
+
+def test_database_locked_for_long_ends_the_crawl(tmp_path, clock):
+    """One sentence, and nothing is lost: the next start repeats what was not written."""
+    urls = [f"http://127.0.0.{i}/" for i in range(1, 4)]
+    state = {"JOBDIR": str(tmp_path / "state")}
+    scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, **state)
+    scheduler.store._base.execute("PRAGMA busy_timeout = 1")
+    other = sqlite3.connect(tmp_path / "state" / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(RuntimeError, match="cannot be written"):
+        crawl_for(scheduler, clock, 120, answers())
+    other.execute("ROLLBACK")
+    other.close()
+    scheduler.close("shutdown")
+    scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, **state)
+    assert {url for _, url in crawl_for(scheduler, clock, 30, answers())} == set(urls)
+
+
+def test_two_crawls_in_one_folder_are_refused(tmp_path, clock):
+    """In one process too, whatever the folder is called."""
+    folder = tmp_path / "state"
+    scheduler = opened(tmp_path, ["http://127.0.0.1/"], JOBDIR=str(folder))
+    (tmp_path / "other").symlink_to(folder)
+    for name in (folder, f"{folder}/../state/.", tmp_path / "other"):
+        with pytest.raises(ValueError, match="another crawl is at work in"):
+            opened(tmp_path, ["http://127.0.0.1/"], JOBDIR=str(name))
+    scheduler.close("shutdown")
+    opened(tmp_path, ["http://127.0.0.1/"], JOBDIR=str(folder)).close("shutdown")
+
+
+def test_folder_that_cannot_be_written_is_refused(tmp_path, clock):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="JOBDIR must be a folder that can be written"):
+        opened(tmp_path, ["http://127.0.0.1/"], JOBDIR=str(tmp_path / "file" / "state"))
+
+
+@pytest.mark.parametrize(
+    "handler", ["scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"]
+)
+def test_other_download_handlers_are_refused(tmp_path, clock, handler):
+    more = {"DOWNLOAD_HANDLERS": {"https": handler}}
+    with pytest.raises(ValueError, match="DOWNLOAD_HANDLERS"):
+        opened(tmp_path, ["http://a.example/"], CRAWL_LOCAL_ADDRESSES=False, **more)
+    opened(tmp_path, ["http://a.example/"], **more)
+
+
+def test_spoilt_reader_memory_counts_as_empty(tmp_path, clock, caplog):
+    """Also where the server answers 304: then the whole feed is asked for next time."""
+    scheduler = opened(tmp_path, ["http://127.0.0.1/"], ROBOTSTXT_OBEY=False)
+    tags = []
+
+    def crawl(seconds):
+        for _ in range(int(seconds)):
+            while request := scheduler.next_request():
+                tags.append(request.headers.get("If-None-Match"))
+                status = 304 if tags[-1] else 200
+                headers, body = ({}, b"") if tags[-1] else ({"etag": '"t"'}, b"<rss/>")
+                list(
+                    request.callback(Response(request.url, status, headers, body, request=request))
+                )
+            clock.now += 1
+
+    crawl(48)
+    memory = Memory.read(scheduler.frontier.memory[0])
+    scheduler.frontier.memory[0] = dataclasses.replace(memory, reader="spoilt").text()
+    crawl(24 * 4)
+    assert scheduler.frontier.kind == ["found"]
+    assert tags.count(None) == 2
+    assert caplog.text.count("counts as empty") == 1
 
 
 def test_every_standard_of_the_page_has_a_test_by_name():

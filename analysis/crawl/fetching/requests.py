@@ -176,11 +176,11 @@ class Requests:
                     "'mybot/1.0 (+https://example.org/bot)', got %r: sites may block it",
                     agent,
                 )
-        self._timeout = (
-            settings.getfloat("DOWNLOAD_TIMEOUT")
-            if _is_set(settings, "DOWNLOAD_TIMEOUT")
-            else min(max(period, 1.0), LONGEST_ANSWER)
-        )
+        self._timeout = self._first_timeout = settings.getfloat("DOWNLOAD_TIMEOUT")
+        if not _is_set(settings, "DOWNLOAD_TIMEOUT"):
+            self._timeout = min(max(period, 1.0), LONGEST_ANSWER)
+            # A list of many dead hosts is through soon; one that is slow has more time at its next.
+            self._first_timeout = max(self._timeout / 4, 1.0)
         self._accept = {} if _is_set(settings, "DEFAULT_REQUEST_HEADERS") else {"Accept": ACCEPT}
         self._queue: list[tuple[float, int, Job]] = []
         self._count = itertools.count()
@@ -299,6 +299,7 @@ class Requests:
 
     def _request(self, job: Job) -> Request:
         headers = dict(self._accept) if job.source else {}
+        is_known = host_of(job.url) in self._answering
         if job.source in self._crawl.frontier.number:
             memory = self._crawl.frontier.memory[self._crawl.frontier.number[job.source]]
             headers |= Memory.read(memory).conditions(job.url)
@@ -318,7 +319,7 @@ class Requests:
                 "dont_retry": True,  # the frontier decides when to try again
                 "dont_merge_cookies": True,
                 "download_maxsize": MOST_BYTES,
-                "download_timeout": self._timeout,
+                "download_timeout": self._timeout if is_known else self._first_timeout,
                 "download_slot": host_of(job.url),  # Scrapy's delays are for a name on all ports
                 "began": time.monotonic(),
             },

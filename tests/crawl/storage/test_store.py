@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from analysis.crawl import Frontier, Outcome
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.local.transport import crawl_in_process
-from analysis.crawl.storage.store import FILE, Log, Store, read_log
+from analysis.crawl.storage.store import FILE, Log, Store, read_log, read_progress
 from analysis.learning import CertaintyEquivalence
 from tests.crawl.support import contents, some_settings, some_site
 
@@ -55,6 +56,10 @@ def test_a_kill_before_or_after_a_write_changes_nothing(tmp_path, monkeypatch, c
             crawl_in_process(site, settings, folder=tmp_path / "two")
     crawl_in_process(site, settings, folder=tmp_path / "two")
     assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+def rng():
+    return np.random.default_rng(0)
 
 
 def a_crawl(policy=None, size=3):
@@ -215,6 +220,84 @@ def test_no_state_can_run_code(tmp_path):
         text = inspect.getsource(importlib.import_module(name))
         assert "pickle" not in text
         assert "eval(" not in text
+
+
+def test_damaged_memory_counts_as_empty(tmp_path, caplog):
+    path = some_folder(tmp_path)
+    with sqlite3.connect(path) as base:
+        damaged = base.execute("UPDATE source SET memory = 'n' WHERE memory = 'm'").rowcount
+    base.close()
+    crawl, store = a_crawl(), Store(tmp_path)
+    assert store.restore(crawl) == 5.0
+    assert set(crawl.memory) == {""}
+    assert crawl.age.min() < 4  # its age is not lost
+    assert caplog.text.count("counts as empty") == damaged > 0
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "change", ["kind = 'lost'", "reward = -1", "memory = 'x'", "source = '7'", "epoch = 9"]
+)
+def test_damaged_fetches_are_repeated(tmp_path, caplog, change):
+    path = some_folder(tmp_path)
+    with sqlite3.connect(path) as base:
+        base.execute(f"UPDATE fetch SET {change} WHERE epoch = 3")
+    base.close()
+    crawl, store = a_crawl(), Store(tmp_path)
+    store.restore(crawl)
+    assert store.finished(crawl) == []
+    assert caplog.text.count("damaged fetches are repeated") == 1
+    assert store.frame()["epoch"].max() == 2
+    store.close()
+
+
+def test_old_fetches_are_folded_into_days(tmp_path):
+    """Counts of all fetches stay exact, rows are bounded, and status reads no row."""
+    crawl, store = Frontier(CertaintyEquivalence(4), range(4), 2, rng=rng(), seconds=3600.0), None
+    store = Store(tmp_path, epochs=10)
+    store.restore(crawl)
+    expected = Counter()
+    for epoch in range(100):
+        for source in crawl.choose().tolist():
+            kind = (FOUND, "failed", "gone")[epoch % 2 if source < 3 else 0]
+            status = 304 if kind == FOUND and epoch % 4 == 0 else 200
+            outcome = Outcome(source, kind, status, reward=0.5, items=epoch % 3, delay=0.0)
+            expected.update(fetches=1, items=outcome.items, reward=0.5, **{kind: 1})
+            expected["not_modified"] += status == 304
+            store.note(crawl, outcome)
+            crawl.settle(outcome)
+        store.save(crawl, 1000.0)
+    assert store.frame()["epoch"].min() == 90
+    _, sources, counts, epochs = read_progress(tmp_path)
+    assert counts == {name: expected[name] for name in counts}
+    assert len(sources) == 4
+    assert epochs["epoch"].tolist() == list(range(90, 100))
+    days = store._base.execute("SELECT day, fetches FROM day ORDER BY day").fetchall()
+    assert [day for day, _ in days] == [0, 1, 2, 3]  # 90 hours
+    assert sum(count for _, count in days) + len(store.frame()) == expected["fetches"]
+    store.close()
+
+
+def test_log_in_memory_is_bounded():
+    log = Log(epochs=3)
+    for epoch in range(50):
+        log.note(SimpleNamespace(names=["a"], epoch=epoch), Outcome(0, "found"))
+    assert log.frame()["epoch"].tolist() == [47, 48, 49]
+
+
+def test_state_names_what_was_learned(tmp_path):
+    """A policy with other arrays of the same size is refused, by their names."""
+    some_folder(tmp_path)
+    crawl, store = a_crawl(), Store(tmp_path)
+    state = crawl.policy.state
+
+    def renamed():
+        return {f"x{name}": array for name, array in state().items()}
+
+    crawl.policy.state = renamed
+    with pytest.raises(ValueError, match="must have the arrays"):
+        store.restore(crawl)
+    store.close()
 
 
 def test_a_log_in_memory_is_shown_by_epoch_and_source():
