@@ -95,12 +95,11 @@ class Protocol(_LenientHTTP11ClientProtocol):
         """Send a request, unless the connection leads to a local network."""
         address = self.transport.getPeer().host
         if not (self.local_addresses or is_public(address)):
+            uri = request.absoluteURI.decode("ascii", "replace")
+            reason = f"{uri} leads to {address}, which is not on the public internet"
+            logger.warning("%s: refused, as CRAWL_LOCAL_ADDRESSES is not set", reason)
             self.abort()
-            return fail(
-                DownloadCancelledError(
-                    f"{address} is not on the public internet (CRAWL_LOCAL_ADDRESSES allows it)"
-                )
-            )
+            return fail(DownloadCancelledError(reason))
         self._head = 0
         return super().request(request)
 

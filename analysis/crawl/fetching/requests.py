@@ -261,7 +261,8 @@ class Requests:
             self._failed_job(job, "its host belongs to another process")
             return None
         if not self._local_addresses and is_local_number(job.url):
-            self._failed_job(job, "its host is not on the public internet", logging.WARNING)
+            reason = "its host is not on the public internet, and CRAWL_LOCAL_ADDRESSES is not set"
+            self._failed_job(job, reason, logging.WARNING)
             return None
         if job.source and self.obey:
             rules = self._robots.rules(job.url, now)
