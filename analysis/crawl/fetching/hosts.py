@@ -164,8 +164,8 @@ def plain_rules(body: bytes) -> bytes:
 
     Examples
     --------
-    >>> plain_rules(b"User-agent: bot/2.1\\nUnknown: x\\nDisallow: /")
-    b'User-agent: bot\\nDisallow: /'
+    >>> plain_rules(b"User-agent: bot/2.1\nUnknown: x\nDisallow: /")
+    b'User-agent: bot\nDisallow: /'
     """
     utf16 = body.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     text = body.decode("utf-16" if utf16 else "utf-8-sig", errors="replace" if utf16 else "ignore")

@@ -342,6 +342,7 @@ def test_the_learner_goes_on_where_it_was_killed(tmp_path):
             whole.settle(outcome)
         else:
             store.save(whole, 0.0)
+    store.close()
     other = frontier()
     Store(tmp_path).restore(other)
     other.choose()
