@@ -489,9 +489,7 @@ class Requests:
                 raise
             return self._reader(reply, "")
 
-    def _forgets(
-        self, job: Job, reply: Reply, memory: Memory, error: BaseException | None
-    ) -> bool:
+    def _forgets(self, job: Job, reply: Reply, memory: Memory, error: BaseException | None) -> bool:
         """Return whether a reply is to be read without a memory, with which the reader failed."""
         if error is None or isinstance(error, Unreadable) or not memory.reader:
             return False
