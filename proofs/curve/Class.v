@@ -51,10 +51,13 @@ Proof.
   rewrite <- (H (q, r)); [apply Hs; auto|]. apply inb. unfold box in Hb. lia.
 Qed.
 
-(* curve-class: one recurrent class *)
-Lemma one_class s : good s -> unichain ctl s.
+(* every closed set contains (K, R) *)
+Lemma class_top s f : curve f ->
+  (forall q r, box N K q r -> (s (q, r) = true <-> (q <= f r)%Z)) ->
+  exists R, (0 <= R <= N)%Z /\ (f R < K)%Z /\ (forall r, (0 <= r < R)%Z -> f r = K) /\
+  forall A : Z * Z -> Prop, (exists x, ok ctl x /\ A x) -> closed ctl s A -> A (K, R).
 Proof.
-  intros (f & (Fr & FN & Fm & Fl) & Hs).
+  intros (Fr & FN & Fm & Fl) Hs.
   (* the first row below the top *)
   destruct (grid_max (fun _ r => (f r < K)%Z) (fun _ _ => 0) (fun _ r =>
     r) 0 0 0 N) as (q0 & R & _ & HR & HfR & HRm).
@@ -72,9 +75,7 @@ Proof.
     nxt N (q, r) (s (q, r)) = (q, r)).
   { intros q r Hq Hr Hqr Hf. rewrite (next_box N K) by (unfold box; lia).
     destruct (s (q, r)) eqn:E; [|reflexivity]. apply Hs in E; [lia|unfold box; lia]. }
-  enough (HC : forall A : Z * Z -> Prop, (exists x, ok ctl x /\ A x) -> closed ctl s A -> A (K, R)).
-  { intros A A' HA HA' CA CA'. exists (K, R). split; [simpl; lia|].
-    split; [apply (HC A)|apply (HC A')]; auto. }
+  exists R. split; [exact HR|]. split; [exact HfR|]. split; [exact Hbelow|].
   intros A ([q r] & [Hq Hr] & HA) HC. simpl in Hq, Hr.
   assert (Harr : forall q r, (0 <= q <= K)%Z -> (1 <= r <= N)%Z -> A (q, r) ->
     A (nxt N (Z.min (q + 1) K, r - 1)%Z (s (Z.min (q + 1) K, r - 1)%Z))).
@@ -124,5 +125,13 @@ Proof.
     replace (Z.min (K - 1 + 1) K) with K in Ha by lia. replace (y + 1 - 1)%Z with y in Ha by lia.
     rewrite Hon in Ha by lia. apply (IH (y + 1)%Z); auto; lia. }
   destruct (Z_le_gt_dec R r'); [apply (Hdown r'); auto; lia|apply (Hrise r'); auto; lia].
+Qed.
+
+(* curve-class: one recurrent class *)
+Lemma one_class s : good s -> unichain ctl s.
+Proof.
+  intros (f & Hf & Hs) A A' HA HA' CA CA'.
+  destruct (class_top s f Hf Hs) as (R & HR & _ & _ & HC). exists (K, R).
+  split; [simpl; lia|]. split; [apply (HC A)|apply (HC A')]; auto.
 Qed.
 End Class.

@@ -74,18 +74,14 @@ Proof.
 Qed.
 
 (* while the lossless curve is greedy, no other box than the first can be tied *)
-Lemma only_first g t v : 0 < g -> eval ctl (gcost g) s0 t v -> greedy ctl s0 v ->
-  0 < delta l N K t ->
-  forall q r, box N K q r -> if s0 (q, r) then d (cur v) q r < 0 else 0 < d (cur v) q r.
+Lemma tied_is_first g t v : 0 < g -> eval ctl (gcost g) s0 t v -> greedy ctl s0 v ->
+  forall q r, box N K q r -> d (cur v) q r = 0 -> r = Z.min K (N - 1) /\ q = (K - r)%Z.
 Proof.
-  intros Hg E G Hd q r Hb. pose proof (proj2 (greedy_0 v) G q r Hb) as Hw.
+  intros Hg E G q r Hb Hz.
   pose proof (shaped_solves N K l HN1 HK s0 v g t E G) as Sol.
   destruct (theorem_mu_1 N K l HN1 HK Hl g Hg) as [_ T]. destruct (T _ _ Sol) as (_ & _ & O & _).
-  destruct (s0 (q, r)) eqn:Es.
-  { apply s0_on in Es. apply O; auto. }
-  destruct Hw as [|Hz]; [auto|exfalso].
-  assert (HT : (K <= q + r)%Z) by (destruct (Z_lt_ge_dec (q + r) K) as [c|]; [apply s0_on in c;
-    congruence|lia]).
+  assert (HT : (K <= q + r)%Z).
+  { destruct (Z_lt_ge_dec (q + r) K); [|lia]. pose proof (proj1 O q r Hb ltac:(lia)). lra. }
   (* start in this box too: a curve again *)
   pose (s' := upd ctl s0 (q, r) true).
   assert (Hs' : forall a b, s' (a, b) = true <-> (a = q /\ b = r \/ a + b < K)%Z).
@@ -139,8 +135,18 @@ Proof.
     assert (f (r + 1) <= q - 2)%Z; [|lia]. destruct (Z_le_gt_dec (f (r + 1)%Z) (q - 2)); [auto|].
     exfalso.
     assert (q - 1 <= f (r + 1))%Z by lia. apply (Hbq (q - 1)%Z (r + 1)%Z) in H; lia. }
-  pose proof (loss_d g t v E) as Hfd. rewrite <- Hrm in Hfd. replace (K - r)%Z with q in Hfd by lia.
-  lra.
+  split; [exact Hrm|lia].
+Qed.
+
+Lemma only_first g t v : 0 < g -> eval ctl (gcost g) s0 t v -> greedy ctl s0 v ->
+  0 < delta l N K t ->
+  forall q r, box N K q r -> if s0 (q, r) then d (cur v) q r < 0 else 0 < d (cur v) q r.
+Proof.
+  intros Hg E G Hd q r Hb. pose proof (proj2 (greedy_0 v) G q r Hb) as Hw.
+  assert (Hne : d (cur v) q r <> 0).
+  { intros Hz. destruct (tied_is_first g t v Hg E G q r Hb Hz) as [Hr Hq].
+    pose proof (loss_d g t v E) as Hfd. rewrite <- Hr in Hfd. rewrite <- Hq in Hfd. lra. }
+  destruct (s0 (q, r)); lra.
 Qed.
 
 Theorem loss_iff g t v : 0 < g -> eval ctl (gcost g) s0 t v -> (greedy ctl s0 v <->
@@ -181,7 +187,8 @@ Proof.
   (* small weights *)
   destruct (small_curved N K l HN1 HK Hl) as (e0 & He0 & Hst).
   assert (Hsm : forall u, 0 < u < e0 -> greedy ctl s0 (vg u)).
-  { intros u Hu. destruct (Hst u Hu) as (t' & v' & _ & E' & G' & _). apply (Hsame u t' v'); auto. }
+  { intros u Hu. destruct (Hst u Hu) as (t' & v' & (_ & E' & G' & _) & _).
+    apply (Hsame u t' v'); auto. }
   destruct (Rlt_le_dec g e0) as [|Hge]; [apply Hsm; lra|].
   apply (connected (fun u => greedy ctl s0 (vg u)) (e0 / 2) g); [lra|apply Hsm; lra| |].
   - intros u Hu Gr. pose proof (Hmono u g ltac:(lra)) as Hm. rewrite <- Et in Hm.
@@ -256,4 +263,33 @@ Proof.
       rewrite !Hk by (unfold state; lia); lra).
     rewrite Hd. pose proof (proj2 (greedy_0 N K l HN HK v) Gr q r Hb) as Hw.
     destruct (s0 K (q, r)) eqn:E0; [apply s0_on in E0; lia|exact Hw].
+Qed.
+
+(* and of its solutions, up to that weight: no other box is tied *)
+Theorem first_tie N K lambda mu gamma theta V : (2 <= N)%Z -> (1 <= K)%Z -> 0 < lambda -> 0 < mu ->
+  0 < gamma -> solves N K lambda mu gamma theta V ->
+  (forall q r, box N K q r -> (K <= q + r)%Z -> 0 <= d V q r) ->
+  forall q r, box N K q r -> d V q r = 0 -> r = Z.min K (N - 1) /\ q = (K - r)%Z.
+Proof.
+  intros HN HK Hl Hm Hg H Hoff. set (l := lambda / mu).
+  assert (Hl' : 0 < l) by (apply Rdiv_lt_0_compat; auto). set (g := gamma / mu).
+  assert (Hg' : 0 < g) by (apply Rdiv_lt_0_compat; auto). assert (HN1 : (1 <= N)%Z) by lia.
+  pose proof (proj1 (scale N K lambda mu gamma theta V Hm) H) as H1. fold l in H1. fold g in H1.
+  pose proof (ctl_ok N K l HN1 HK Hl') as OK.
+  destruct (theorem_mu_1 N K l HN1 HK Hl' g Hg') as [_ T]. destruct (T _ _ H1) as (_ & _ & O & _).
+  destruct (solves_eval N K l HN1 HK V g (theta / mu) H1) as (s & Es & Gs).
+  set (v1 := ext V g (theta / mu)) in *.
+  assert (Hd : forall q r, box N K q r -> d (cur v1) q r = d V q r).
+  { intros q r (Hq & Hr & Hqr). unfold d, cur, v1.
+    rewrite !(ext_state N K) by (unfold state; lia). reflexivity. }
+  assert (G1 : greedy (ctl N K l) (s0 K) v1).
+  { apply greedy_0; auto. intros q r Hb. rewrite Hd by auto. destruct (s0 K (q, r)) eqn:E0.
+    - apply s0_on in E0. apply Rlt_le. apply O; auto.
+    - apply Hoff; auto. destruct (Z_lt_ge_dec (q + r) K) as [c|]; [apply s0_on in c;
+        congruence|lia]. }
+  assert (E1 : eval (ctl N K l) (cost (ctl N K l) (c0 K l) c1 g) (s0 K) (theta / mu) v1).
+  { intros y Hy. rewrite <- (Es y Hy). f_equal. apply (L_ext _ OK); auto. intros b Hb.
+    pose proof (G1 b Hb). pose proof (Gs b Hb). destruct (s0 K b), (s b); simpl in *; lra. }
+  intros q r Hb Hz. rewrite <- (Hd q r Hb) in Hz.
+  apply (tied_is_first N K l HN HK Hl' g _ v1 Hg' E1 G1 q r Hb Hz).
 Qed.

@@ -245,6 +245,32 @@ Proof.
 Qed.
 End Large.
 
+(* the condition on the policy's cost is one on gamma *)
+Lemma sat_bound N K lambda mu gamma : (2 <= N)%Z -> (1 <= K)%Z -> 0 < lambda -> 0 < mu ->
+  let l := lambda / mu in
+  let load := lambda * IZR N / mu in
+  let sum := geom load (Z.to_nat K) in
+  forall t v, eval (ctl N K l) (cost (ctl N K l) (c0 K l) c1 (gamma / mu)) (sS N K) t v ->
+  (one K + 2 * l * IZR (N - 1) <= t <->
+   ((if (K =? 1)%Z then 0 else mu) + 2 * lambda * IZR (N - 1)) * sum - lambda * IZR (N - 1)
+     * load ^ Z.to_nat K <= gamma).
+Proof.
+  intros HN HK Hl Hm l load sum t v E.
+  assert (Hl' : 0 < l) by (apply Rdiv_lt_0_compat; auto). set (g := gamma / mu) in *.
+  assert (El : l * IZR N = load) by (unfold l, load; field; lra).
+  pose proof (sat_cost N K l HN HK g t v E) as Ct. pose proof (G_pos N K l HN Hl') as HG.
+  unfold G in *. rewrite El in *. fold sum in Ct, HG.
+  assert (Em : lambda = l * mu) by (unfold l; field; lra).
+  assert (Eg : gamma = g * mu) by (unfold g; field; lra). rewrite Em, Eg.
+  assert (Eo : (if (K =? 1)%Z then 0 else mu) = one K * mu) by (unfold one; destruct (K =? 1)%Z;
+    ring). rewrite Eo.
+  split; intros Hle.
+  - assert ((one K + 2 * l * IZR (N - 1)) * sum <= t * sum) by (apply Rmult_le_compat_r; lra).
+    assert (H2 : mu * ((one K + 2 * l * IZR (N - 1)) * sum) <= mu * (t * sum))
+      by (apply Rmult_le_compat_l; lra). rewrite Ct in H2. lra.
+  - apply (Rmult_le_reg_r sum); [auto|]. apply (Rmult_le_reg_l mu); [auto|]. rewrite Ct. lra.
+Qed.
+
 (* the corollary, for the solution of the optimality equation: a robot is started in all boxes but
    (K, N - 1) exactly for these weights *)
 Theorem large_weights N K lambda mu gamma theta V : (2 <= N)%Z -> (1 <= K)%Z -> 0 < lambda ->
@@ -265,22 +291,9 @@ Proof.
   pose proof (one_class N K l HN1 HK Hl' (sS N K) (sS_good N K HK)) as HU.
   destruct (poisson (ctl N K l) (ctl_ok N K l HN1 HK Hl') (sS N K) HU (cost (ctl N K l) (c0 K l)
     c1 g)) as (t & v & E).
-  pose proof (sat_cost N K l HN HK g t v E) as Ct. pose proof (G_pos N K l HN Hl') as HG.
-  unfold G in *. rewrite El in *. fold sum in Ct, HG.
   pose proof (sat_iff N K l HN HK Hl' g t v Hg' E) as HI.
-  (* the condition on gamma is one on t *)
-  assert (Hc : one K + 2 * l * IZR (N - 1) <= t <->
-    ((if (K =? 1)%Z then 0 else mu) + 2 * lambda * IZR (N - 1)) * sum - lambda * IZR (N - 1)
-    * load ^ Z.to_nat K <= gamma).
-  { assert (Em : lambda = l * mu) by (unfold l; field; lra).
-    assert (Eg : gamma = g * mu) by (unfold g; field; lra). rewrite Em, Eg.
-    assert (Eo : (if (K =? 1)%Z then 0 else mu) = one K * mu) by (unfold one; destruct (K =? 1)%Z;
-      ring). rewrite Eo.
-    split; intros Hle.
-    - assert ((one K + 2 * l * IZR (N - 1)) * sum <= t * sum) by (apply Rmult_le_compat_r; lra).
-      assert (mu * ((one K + 2 * l * IZR (N - 1)) * sum) <= mu * (t * sum))
-        by (apply Rmult_le_compat_l; lra). rewrite Ct in H2. lra.
-    - apply (Rmult_le_reg_r sum); [auto|]. apply (Rmult_le_reg_l mu); [auto|]. rewrite Ct. lra. }
+  pose proof (sat_bound N K lambda mu gamma HN HK Hl Hm t v E) as Hc.
+  fold l load sum in Hc.
   rewrite <- Hc, <- HI. split.
   - intros Hon.
     (* the solution is greedy for the saturated policy, so it has its values *)

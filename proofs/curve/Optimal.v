@@ -173,4 +173,22 @@ Proof.
   - intros c Hc. specialize (Lo c Hc n past q r Hs). lra.
   - specialize (Up n past q r Hs). lra.
 Qed.
+
+(* every policy that is greedy for V, with lots in ties or not, costs no more than theta *)
+Theorem greedy_costs_theta p : (forall q r, 0 <= p q r <= 1) ->
+  (forall q r, box N K q r -> Pbox N p V q r = Ubox N V q r) ->
+  exists M, forall n past q r, state N K q r ->
+    mean_cost (fun _ => p) n past q r <= INR n * (theta / rate) + M.
+Proof.
+  intros H01 HPU. destruct bounded as [B HB]. exists (2 * B).
+  assert (Up : forall n past q r, state N K q r ->
+    mean_cost (fun _ => p) n past q r <= (INR n * (theta / rate) + B) + V q r).
+  { intros n. induction n as [|n IH]; intros past q r Hs.
+    - simpl. specialize (HB q r Hs). lra.
+    - rewrite S_INR. cbn [Statement.mean_cost].
+      pose proof (step_upper p (mean_cost (fun _ => p) n ((q, r) :: past))
+        (INR n * (theta / rate) + B) q r H01 Hs) as H.
+      eapply Rle_trans; [apply H|]; [|exact HPU|lra]. intros q' r' Hs'. apply IH; auto. }
+  intros n past q r Hs. specialize (HB q r Hs). specialize (Up n past q r Hs). lra.
+Qed.
 End Optimal.

@@ -37,7 +37,8 @@ Proof.
   rewrite Z.ltb_lt. lia.
 Qed.
 
-Lemma small_curved : exists e, 0 < e /\ forall g, 0 < g < e -> exists t v, shaped g s0 t v.
+Lemma small_curved : exists e, 0 < e /\ forall g, 0 < g < e -> exists t v, shaped g s0 t v /\
+  forall q r, box N K q r -> (K <= q + r)%Z -> 0 < d (cur v) q r.
 Proof.
   destruct (poisson ctl OK s0 (one_class s0 s0_good) c1) as (S & v1 & E1).
   pose (w := fun x : Z * Z => W K (lamz l) (fst x) (snd x)).
@@ -93,7 +94,7 @@ Proof.
       }
   (* the signs of d for small weights *)
   destruct (list_near _ (bs ctl) (fun b g => 0 < g -> box N K (fst b) (snd b) ->
-    if s0 b then d (cur (fun x => w x + g * v1 x)) (fst b) (snd b) <= 0 else 0 <= d (cur (fun x =>
+    if s0 b then d (cur (fun x => w x + g * v1 x)) (fst b) (snd b) <= 0 else 0 < d (cur (fun x =>
       w x + g * v1 x)) (fst b) (snd b))) as (e & He & Hq).
   { intros [q r] _. cbn [fst snd]. unfold d, cur. destruct (s0 (q, r)) eqn:Es.
     - exists 1. split; [lra|]. intros g Hg Hg0 (Hq & Hr & Hqr). unfold s0 in Es. simpl in Es.
@@ -121,7 +122,13 @@ Proof.
     - assert (Hb : box N K q r) by (unfold box; lia). cbn [fst snd] in H. specialize (H Hb).
       rewrite !(next_box N K) by auto. unfold d, cur in H. fold v in H.
       change (fun x => w x + g * v1 x) with v in H. destruct (s0 (q, r)); simpl; unfold v; lra. }
-  exists (0 + g * S), v. split; [apply s0_good|]. split; [auto|]. split; [auto|].
+  assert (P : forall q r, box N K q r -> (K <= q + r)%Z -> 0 < d (cur v) q r).
+  { intros q r Hb HT. assert (Hin : In (q, r) (bs ctl)) by (apply inb; unfold box in Hb; lia).
+    pose proof (Hq g ltac:(lra) (q, r) Hin Hg Hb) as H. cbn [fst snd] in H.
+    destruct (s0 (q, r)) eqn:Es; [|exact H]. unfold s0 in Es. simpl in Es.
+    apply Z.ltb_lt in Es. lia. }
+  enough (HSh : shaped g s0 (0 + g * S) v) by (exists (0 + g * S), v; split; [exact HSh|exact P]).
+  split; [apply s0_good|]. split; [auto|]. split; [auto|].
   (* the extra condition holds by curve-columns, as it is void for f0 *)
   pose proof (shaped_solves N K l HN HK s0 v g _ E G) as Sol.
   assert (C : @Curved (mdl N K l g (0 + g * S) (cur v)) {| Curved.f := f0 |}).
@@ -148,6 +155,8 @@ Proof.
 Qed.
 
 Lemma some_weight : exists g, 0 < g /\ exists s t v, shaped g s t v.
-Proof. destruct small_curved as (e & He & H). exists (e / 2). split; [lra|].
-destruct (H (e / 2)) as (t & v & HS); [lra|]. exists s0, t, v. exact HS. Qed.
+Proof.
+  destruct small_curved as (e & He & H). exists (e / 2). split; [lra|].
+  destruct (H (e / 2)) as (t & v & HS & _); [lra|]. exists s0, t, v. exact HS.
+Qed.
 End Small.

@@ -164,6 +164,19 @@ def test_page_names_theorems_of_the_right_files():
         assert f"[{label}]" in text, f"no file of {paths} says that it proves {label}"
 
 
+def test_pages_name_theorems_that_stand_in_the_file_they_name():
+    named = 0
+    for page in BOOK.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for name, path in re.findall(r"`(\w+)` in `proofs/(\w+/\w+\.v)`", text):
+            proof = (PROOFS / path).read_text(encoding="utf-8")
+            assert re.search(rf"^Theorem {name}\b", proof, re.MULTILINE), (page, name)
+            label = re.search(r"\[([\w-]+)\]", proof)[1]
+            assert f":label: {label}\n" in text, (page, label)
+            named += 1
+    assert named > 0
+
+
 def test_every_coq_file_is_built():
     built = (PROOFS / "_CoqProject").read_text(encoding="utf-8").split()
     found = {path.relative_to(PROOFS).as_posix() for path in PROOFS.glob("*/*.v")}
