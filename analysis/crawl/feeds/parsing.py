@@ -47,17 +47,21 @@ MOST_ATTRIBUTES = 64
 """Attributes of an element that are looked at."""
 _DATES = ("pubdate", "date", "published", "issued", "updated", "modified", "created")
 _FACTS = {"guid", "id", "link", "title", *_DATES}
-_TEXTS = ("content", "encoded", "body", "summary", "description")
+_TEXTS = ("content", "encoded", "fullitem", "body", "summary", "description")
+_IN_FACTS = _FACTS | {"value"}
 _AUTHORS = {"author", "creator", "name", "email", "uri"}
 _DETAILS = {*_TEXTS, "author", "creator", "enclosure"}
 _OF_FEED = {"title", "link", "author", "ttl", "updateperiod", "updatefrequency"}
-_REPEATED = {"link", "enclosure", "author"}
+_REPEATED = {"link", "enclosure", "author", "creator"}
 _ATTRIBUTES = {"href", "rel", "type", "ispermalink", "mode", "url", "length", "version"}
 _ATTRIBUTES |= {f"{{{PREFIXES['rdf']}}}about", "{http://www.w3.org/xml/1998/namespace}base"}
-_SPACES = {uri.lower() for prefix, uri in PREFIXES.items() if prefix != "media"}
+_MEDIA = {PREFIXES["media"], PREFIXES["media"].rstrip("/")}
+_SPACES = {uri.lower() for uri in PREFIXES.values()} - _MEDIA
 _SPACES |= {"http://www.w3.org/1999/xhtml"}
 _VALUE = f"{{{SPACE}}}value"
 _TAG = re.compile(r"<[a-zA-Z/!][^<>]*>")
+_SCRIPT = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
+_SCRIPT_END = re.compile(r"</(?:script|style)\s*>", re.IGNORECASE)
 _PERIODS = {
     "hourly": 3600,
     "daily": 86_400,
@@ -183,6 +187,8 @@ def _title(entry: Any) -> str:
     title: str = dict.get(entry, "title") or ""
     if "html" not in dict.get(dict.get(entry, "title_detail") or {}, "type", ""):
         return title
+    first, *others = _SCRIPT.split(title)
+    title = first + "".join(part for other in others for part in _SCRIPT_END.split(other, 1)[1:])
     return unescape(_TAG.sub("", title)).strip()
 
 
@@ -242,7 +248,7 @@ def _details(
     chosen = [nodes[place] for place in places]
     entries: Sequence[Any] = [{}] * len(places)
     if any(
-        local_name(fact) in _DETAILS or fact.get("rel") == "enclosure"
+        local_name(fact) not in _IN_FACTS or fact.get("rel") == "enclosure"
         for node in chosen
         for fact in node
     ):
@@ -271,6 +277,7 @@ def _text(entry: Any) -> str:
 def _author(entry: Any) -> str:
     """Return the author of an entry, or the names of several."""
     names = [author["name"] for author in entry.get("authors", ()) if author.get("name")]
+    names = list(dict.fromkeys(names))
     author: str = entry.get("author", "")
     return ", ".join(names) if len(names) > 1 else author
 
@@ -345,6 +352,17 @@ def _copy(node: Any, copy: Any, names: set[str]) -> None:
         for space, name in [qualified_name(child.tag)]
         if name in names and (space in spaces or (space or "").lower() in _SPACES)
     ]
+    # Media RSS has texts of its own, in a group or not; they stand in for missing ones.
+    stated = {"text" if name in _TEXTS else name for name, _ in children}
+    children += [
+        (name, inner)
+        for child in node
+        if isinstance(child.tag, str) and qualified_name(child.tag)[0] in _MEDIA
+        for inner in (child, *child)
+        for name in [local_name(inner)]
+        if (name == "title" and name in names and name not in stated)
+        or (name == "description" and name in names and "text" not in stated)
+    ]
     texts = [
         (_TEXTS.index(name), place)
         for place, (name, child) in enumerate(children)
@@ -385,6 +403,8 @@ def _attributes(node: Any) -> dict[str, str]:
 
 def _markup(node: Any) -> str:
     """Return the content of an element as HTML."""
+    if len(node) == 1 and local_name(node[0]) == "div" and node.get("type") == "xhtml":
+        node = node[0]  # which is no part of the content (RFC 4287, section 3.1.1.3)
     for inner in node.iterdescendants():
         if isinstance(inner.tag, str):
             inner.tag = inner.tag.rpartition("}")[2]

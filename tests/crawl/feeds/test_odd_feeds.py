@@ -12,6 +12,7 @@ from analysis.crawl import FeedReader, Reply, Unreadable
 NOW = 1_781_524_800  # 15 June 2026, 12:00 UTC
 ADDRESS = "https://site.example/feeds/all.xml"
 ATOM = 'xmlns="http://www.w3.org/2005/Atom"'
+MEDIA = 'xmlns:m="http://search.yahoo.com/mrss/"'
 XHTML = 'xmlns="http://www.w3.org/1999/xhtml"'
 JSON_FEED = "https://jsonfeed.org/version/1.1"
 
@@ -310,7 +311,7 @@ FIELDS = {
     "content in XHTML": (
         atom(f'<id>1</id><content type="xhtml"><div {XHTML}>a &amp; <b>c</b></div></content>'),
         "text",
-        "<div>a &amp; <b>c</b></div>",
+        "a &amp; <b>c</b>",
     ),
     "text that is no HTML": (json_feed({"id": "1", "content_text": "a < b"}), "text", "a &lt; b"),
     "text of JSON in HTML": (
@@ -323,6 +324,21 @@ FIELDS = {
         atom(f'<id>1</id><title type="xhtml"><div {XHTML}>a <b>c</b></div></title>'),
         "title",
         "a c",
+    ),
+    "text of Media RSS": (
+        rss(f"<m:group {MEDIA}><m:description>long</m:description></m:group>"),
+        "text",
+        "long",
+    ),
+    "title with a script": (
+        atom('<title type="html">&lt;script>a()&lt;/script>&lt;b>Bold&lt;/b> news</title>'),
+        "title",
+        "Bold news",
+    ),
+    "two authors": (
+        atom("<author><name>Ann</name></author><author><name>Bob</name></author><id>1</id>"),
+        "author",
+        "Ann, Bob",
     ),
     "author of Atom": (atom("<id>1</id><author><name>Ann</name></author>"), "author", "Ann"),
     "author of Dublin Core": (
