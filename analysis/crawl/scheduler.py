@@ -339,7 +339,7 @@ class EpochScheduler(BaseScheduler):
         """Make sources available again that were named with the command ``ask``."""
         try:
             names = self.store.asked_again()
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             logger.warning("what `ask` named is read at the next epoch: %s", error)
             return
         for name in names:

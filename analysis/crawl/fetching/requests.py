@@ -63,6 +63,8 @@ MOST_BYTES = 10 * 1024 * 1024
 """Bytes of a body, as sent and unpacked, beyond which a fetch fails."""
 ROBOTS_HOPS = 5
 """Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2)."""
+WARN_AGAIN = 3600.0
+"""Seconds between two warnings of hosts that do not answer."""
 LONGEST_ANSWER = 30.0
 """Seconds of the time-out, unless ``DOWNLOAD_TIMEOUT`` is set or a period is shorter."""
 ACCEPT = (
@@ -198,6 +200,7 @@ class Requests:
         self._share = max(settings.getint("CONCURRENT_REQUESTS") // 2, 1)
         self._doubtful: set[Request] = set()
         self._held: list[tuple[bool, int, Job]] = []
+        self._next_warning = -np.inf
 
     def __len__(self) -> int:
         return len(self._queue) + len(self._held)
@@ -283,7 +286,8 @@ class Requests:
                 self.push(job, due)
                 return None
         if not self._answering.get(host, False) and len(self._doubtful) >= self._share:
-            if not self._held:
+            if now >= self._next_warning:
+                self._next_warning = now + WARN_AGAIN
                 logger.warning(
                     "%d requests wait for hosts that have not answered yet: other such hosts "
                     "wait for them, hosts that answer do not",

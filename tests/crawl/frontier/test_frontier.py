@@ -524,3 +524,27 @@ def test_a_learner_observes_ages_in_epochs_if_they_are_plausible(sees_items):
         assert policy.observed == [([0, 3], [2.0, 0.0], [0.5, 0.0]), ([1, 2], [2.0, 2.0])]
     else:
         assert policy.observed == [([0, 1, 2, 3], [2.0, 2.0, 2.0, 0.0])]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_refusals_of_a_host_are_counted_by_epoch(order):
+    """Whatever the order in which its sources answer; the count goes on from a state."""
+    crawl = frontier(hosts=[0, 0, 1, 1], budget=4)
+    run(crawl, 1)  # from now on both sources of a host may be fetched in an epoch
+    counts = []
+    for statuses in ((429, 200), (503, 503), (200, 429), (500, 0), (429, 429)):
+        chosen = crawl.choose().tolist()
+        by_source = dict(zip((0, 1), statuses, strict=True))
+        for source in sorted(chosen, key=lambda i: order[i % 2]):
+            kind = FOUND if by_source.get(source, 200) == 200 else FAILED
+            crawl.settle(Outcome(source, kind, by_source.get(source, 200), delay=0.0))
+        counts.append((crawl.refusals("0"), crawl.refusals("1")))
+        crawl.skip(200)
+    assert [count for count, _ in counts] == [1, 2, 3, 0, 1]
+    assert {count for _, count in counts} == {0}
+    other = frontier(hosts=[0, 0, 1, 1], budget=4)
+    other.restore(crawl.state())
+    assert other.refusals("0") == 1
+    part = frontier(hosts=[0, 0, 1, 1], budget=4)
+    part.import_state({}, crawl.state().hosts)
+    assert part.refusals("0") == 1
