@@ -18,7 +18,7 @@ MATHS = re.compile(r"\$[^$]*\$|\b[A-Za-z]\^[*\w{}]+|π_N")
 BEFORE = re.compile(r"[-,;:.(!–\"‘“]\s*$|^\W*$", re.ASCII)
 AFTER = re.compile(r"^\W*[-,;:.)!–\"’”$]|^\W*$", re.ASCII)
 #: Rows in words without a quotation: a figure's labels, lists of premises, numbers of references.
-IN_OTHER_WORDS = {"C-model", "D-assump", "C-fig-last-order", "D-xref"}
+IN_OTHER_WORDS = {"C-model", "D-assump", "D-xref"}
 
 
 def sentences():

@@ -95,7 +95,7 @@ def index_as_printed(sources: Sources, state: ArrayLike, rounding: str = "exceed
     """Equations (4) and (5) to the letter at contents `state`, shape (N,).
 
     `rounding` is the bracket of (5), the least integer "exceeding", as explained, or not below
-    ("ceil"), as drawn.
+    ("ceil"), as drawn. From u* on, where (5) has the logarithm of 0 or less, it is nan.
     """
     check_choice("rounding", rounding, ROUNDINGS)
     x, u, alpha = check_array("state", state, 0), sources.u, sources.alpha
@@ -105,7 +105,7 @@ def index_as_printed(sources: Sources, state: ArrayLike, rounding: str = "exceed
         np.round(np.maximum(inside, 0.0), 9), dtype=np.float64
     )  # log^+; ages come out as integers
     zeta: Floats = np.floor(inside) + 1.0 if rounding == "exceeding" else np.ceil(inside)
-    zeta = np.where(left > 0, zeta, 0.0)
+    zeta = np.where(left > 0, zeta, np.nan)
     return (zeta * ((1 - alpha) * x - u) + u * (1 - alpha**zeta) / (1 - alpha)) / sources.cost
 
 

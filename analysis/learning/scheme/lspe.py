@@ -20,9 +20,10 @@ print wherever it can be run at all: what is set right there is A (its dimension
 exactly the budget, values the harvest, and weighs the gradient with R - eta + V(x') - V(x). Both
 need u_i and alpha_i for the states of arms that were not crawled.
 
-Rule for divergence: a run has diverged at the first step at which B (regularised) is singular, or
-an entry of q or r is not finite or exceeds `limit`. It stops there, reports the epoch, and is left
-out of averages, which are to be given with the number of such runs.
+Rule for divergence: a run has diverged at the first step at which the elimination of B
+(regularised) meets a pivot of exactly 0, or an entry of q or r is not finite or exceeds `limit`. It
+stops there, reports the epoch, and is left out of averages, which are to be given with the number
+of such runs.
 
 Reference: the 2019 paper, sections III to V.
 """

@@ -10,8 +10,9 @@ import pytest
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.learning.comparison import LearningCurves
+from analysis.learning.environment import mean_content
 from analysis.learning.scheme.lspe import Lspe, LspeOptions
-from analysis.learning.scheme.thresholds import soft_threshold_value
+from analysis.learning.scheme.thresholds import best_soft_thresholds, soft_threshold_value
 from analysis.learning.studies.learning_as_printed import experiment, numbers
 from analysis.learning.studies.learning_as_printed.claims import claims, mean_reward
 from tests.support import assert_all_turn, assert_turns, verdicts
@@ -49,10 +50,12 @@ def results():
         ceiling=260.4,
         steepness=experiment.steepness(FOUR, by_kappa(), 1500),
         free=experiment.free_runs(FOUR, cures["with neither"], runs=4, **ONCE),
-        free_raw=experiment.FreeRuns(1001.0, (), 14),
+        free_raw=experiment.free_runs(FOUR, raw["with neither"], runs=2, **ONCE),
         condition=experiment.conditions(FOUR, 2.0, 300, 1),
         projected=150.0,
         unprojected=200.0,
+        raw_projected=250.0,
+        raw_unprojected=255.0,
         decay_matters=experiment.decay_matters(FOUR, PRINTED, horizon=200, seed=1),
         estimated=experiment.estimated(FOUR, **ONCE),
     )
@@ -92,8 +95,10 @@ def falsified(patch):
                     FOUR, experiment.play_all(FOUR, single, **LENGTH), 1500
                 )
             },
-            "raw states without the cures": {
-                "free": experiment.free_runs(FOUR, raw["with neither"], runs=4, **ONCE)
+            "a steep logit of raw states": {
+                "free": experiment.free_runs(
+                    FOUR, replace(raw["with neither"], kappa=10.0), runs=2, horizon=50, seed=1
+                )
             },
             "projected thresholds": {
                 "free": experiment.free_runs(FOUR, cures["projection alone"], runs=4, **ONCE)
@@ -141,6 +146,32 @@ def test_thresholds_of_a_projected_run_end_on_their_bounds():
     assert experiment.share_at_bounds(FOUR, PRINTED, horizon=1500, runs=2, seed=1) == 1.0
     free = experiment.with_cures(PRINTED)["regularisation alone"]
     assert experiment.share_at_bounds(FOUR, free, horizon=1500, runs=2, seed=1) < 0.5
+
+
+def test_free_runs_are_those_of_the_compiled_loop():
+    free = experiment.with_cures(PRINTED)["with neither"]
+    found = experiment.free_runs(FOUR, free, horizon=600, runs=2, seed=1)
+    for stream, over in zip(np.random.default_rng(1).spawn(2), found.diverged, strict=True):
+        learner = Lspe(FOUR, free)
+        learner.play(FOUR, mean_content(FOUR, 600), 1, stream)
+        assert (learner.diverged_at is not None) == over
+    assert found.diverged[0]
+
+
+def test_raw_states_crawl_all_with_a_matrix_of_rank_one():
+    found = results().free_raw
+    assert found.crawled == 4
+    assert found.ranks == (1, 1)
+    # Thresholds stay near 0: states are u_i throughout, the exponent is that of the largest.
+    assert found.exponent == pytest.approx(2 * (FOUR.u.max() - 0.5), rel=0.01)
+
+
+def test_mixtures_agree_with_the_best_thresholds():
+    scale = float(FOUR.u_star.max())
+    for projected in (True, False):
+        _, exact = best_soft_thresholds(FOUR, 2.0, 1.0, projected=projected)
+        found = experiment.best_mixture(FOUR, 2.0, 1.0, scale=scale, projected=projected)
+        assert found == pytest.approx(exact.average_reward, abs=0.01)
 
 
 def test_the_cures_are_those_of_the_paper():

@@ -22,7 +22,7 @@ from analysis.restarts.studies.restart_model.experiment import (
 )
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.results import Estimate
-from tests.support import assert_all_turn, assert_turns, verdicts
+from tests.support import assert_all_turn, verdicts
 
 
 def bandit(kernel, arms, seed=0, states=3):
@@ -61,8 +61,6 @@ def test_all_holds_but_the_lowest_index(true):
 
 
 def test_each_claim_turns_on_a_false_model(true, monkeypatch):
-    three = true["bandit"]
-    worst_first = evaluate_scores(three, [-scores for scores in index_scores(three)])
     small = {"seed": 2019, "instances": 4, "arms": 3, "budgets": [1], "jobs": 1}
     alike = exact_costs(["lazy-wearing"], **small, identical=True)
     with monkeypatch.context() as patch:
@@ -72,7 +70,6 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
         claims,
         true,
         {
-            "the equations of another policy": true | {"value": float(worst_first.values.flat[0])},
             "machines of four states": true
             | {"solved": {n: solve_joint(bandit("shock", n, states=4)) for n in (2, 3)}},
             "machines that are alike": true | {"exact": alike},
@@ -83,9 +80,9 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
     )
 
 
-def test_equation_and_decomposition_turn_together(true):
-    wrong = true | {"checked": check_single_arms(cases(wrong=0.5), SLIDE_DISCOUNT)}
-    assert_turns(claims, true, wrong, {"C-c-lambda", "C-dp"})
+def test_simulated_cost_is_that_of_the_equations(true):
+    simulated = true["simulated"]
+    assert simulated.low <= true["value"] <= simulated.high
 
 
 def test_the_bound_is_loose_on_some_systems_and_tight_on_others(true):

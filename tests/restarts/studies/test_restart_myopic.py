@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from analysis.restarts.instances.systems import exact_costs, myopic_gaps
-from analysis.restarts.simulation import Paths
 from analysis.restarts.studies.experiment import printed_ticks
 from analysis.restarts.studies.restart_myopic.claims import claims
 from analysis.restarts.studies.restart_myopic.experiment import losses_of_the_index, table_of
-from tests.support import assert_all_turn, assert_turns, verdicts
+from tests.support import assert_turns, verdicts
 
 SETTING = {"seed": 0, "instances": 2, "states": 25, "paths": 10, "epochs": 30, "jobs": 1}
 BOTH = ["index", "myopic"]
@@ -27,6 +26,7 @@ def true(cells):
         "replications": (5000, 250),
         "cells": cells,
         "cell_paths": 10,
+        "large": cells.loc[[0] * 100 + [len(cells) - 1] * 30],
         "small": exact_costs(["lazy-simplex"], seed=1, instances=2, arms=3, jobs=1),
         "alike": myopic_gaps(["shock"], BOTH, **SETTING, arms=[10], identical=True),
         "drawn": (printed_ticks("C-e34-xaxis"), printed_ticks("C-e34-yaxis")),
@@ -38,16 +38,14 @@ def test_the_range_is_not_determined_and_the_conclusion_is_context(true):
     found = verdicts(claims(**true))
     assert found["C-e34-lo"] == found["C-e34-hi"] == found["C-e34-split"] == "not determined"
     assert found["C-concl-myopic"] == "context"
-    assert found["C-eps-def"] == "holds"
-    used = {"C-mc-5000", "C-mc-250", "C-e34-X", "C-e34-n", "C-e34-m"}
+    assert found["C-eps-def"] == "context"
+    used = {"C-e34-100", "C-mc-5000", "C-mc-250", "C-e34-X", "C-e34-n", "C-e34-m"}
     assert {found[id] for id in used | {"C-e34-xaxis", "C-e34-yaxis"}} == {"used"}
 
 
-def test_the_definition_turns_on_a_saving_of_the_other_cost(true, monkeypatch):
-    saving = Paths.saving
-    monkeypatch.setattr(Paths, "saving", lambda run, one, other: saving(run, other, one))
-    other = myopic_gaps(["shock"], **SETTING, arms=[25], budgets=[1])
-    assert_all_turn(claims, true, {"a share of the index policy's cost": true | {"cells": other}})
+def test_saving_is_a_share_of_the_myopic_cost(cells):
+    share = 100 * (cells.myopic - cells["index"]) / cells.myopic
+    np.testing.assert_allclose(share, cells.eps)
 
 
 def test_inputs_turn_with_the_simulations_and_the_axes(true, cells):
@@ -57,6 +55,7 @@ def test_inputs_turn_with_the_simulations_and_the_axes(true, cells):
         ({"cells": cells[(cells.arms > 25) & (cells.budget < 5)]}, {"C-e34-n", "C-e34-m"}),
         ({"drawn": (ticks + 1, counts * 2)}, {"C-e34-xaxis", "C-e34-yaxis"}),
         ({"states": 5}, {"C-e34-X"}),
+        ({"large": cells}, {"C-e34-100"}),
     ]:
         assert_turns(claims, true, true | wrong, rows)
 

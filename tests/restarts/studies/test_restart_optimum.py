@@ -36,7 +36,7 @@ def test_close_is_context_and_the_range_is_open_at_its_lower_end(true):
     found = verdicts(claims(**true))
     assert found["C-close"] == found["C-concl-close"] == "context"
     assert (found["C-e12-lo"], found["C-e12-hi"]) == ("not determined", "matches under")
-    assert found["C-alpha-def"] == "holds"
+    assert found["C-alpha-def"] == "context"
     inputs = {id for id in found if id.startswith(("C-e12-", "C-P", "C-Q", "C-c", "C-b"))}
     inputs -= {"C-e12-lo", "C-e12-hi", "C-e12-fig", "C-e12-split", "C-close", "C-concl-close"}
     assert {found[id] for id in inputs} == {"used"}

@@ -14,9 +14,11 @@ from analysis.restarts.studies.restart_thresholds import experiment
 from analysis.restarts.studies.restart_thresholds.claims import claims
 from analysis.restarts.studies.restart_thresholds.experiment import (
     a_crossing,
+    best_in_states,
     by_route,
     compare_cycles,
     crossings_of_four,
+    gaps_at,
     skipping_arm,
 )
 from analysis.restarts.whittle.definition import evaluate_policy, least_over_policies
@@ -36,18 +38,26 @@ def true():
     monotone = [slide_arm(random_kernel("lazy-simplex", 5, rng)) for _ in range(4)]
     plain = [unstructured_arm(5, rng) for _ in range(4)]
     pairs = [indices(arm, "ratio", "definition") for arm in monotone[:2]]
-    prices = np.linspace(-30, 30, 61)
+    unseen, prices = skipping_arm(1.0), np.linspace(-30, 30, 61)
+    roots = [root for _, root in pairs]
+    skipped = indices(unseen, "ratio", "closed form", "definition")
+    gaps, same = gaps_at([*monotone[:2], unseen], DISCOUNT, [*roots, skipped[-1]])
     return {
         "discount": DISCOUNT,
         "cycles": compare_cycles(monotone[:2] + plain[:2], DISCOUNT),
         "by_condition": [thresholds(arm, DISCOUNT).optimal for arm in monotone],
         "by_chance": [thresholds(arm, DISCOUNT).optimal for arm in plain],
-        "best": np.array([thresholds(arm, DISCOUNT).best(prices) for arm in monotone + plain]),
+        "best": in_states(monotone + plain, prices),
         "ratios": np.array([ratio for ratio, _ in pairs]),
-        "roots": np.array([root for _, root in pairs]),
-        "skipped": indices(skipping_arm(1.0), "ratio", "closed form", "definition"),
-        "meets": crossings_of_four(thresholds(monotone[0], DISCOUNT), 0),
+        "roots": np.array(roots),
+        "skipped": skipped,
+        "gaps": gaps,
+        "same": same,
     }
+
+
+def in_states(arms, prices):
+    return np.array([best_in_states(thresholds(arm, DISCOUNT), prices) for arm in arms])
 
 
 def test_slide_14_holds_and_the_others_hold_under_conditions(true):
@@ -55,16 +65,15 @@ def test_slide_14_holds_and_the_others_hold_under_conditions(true):
     assert {id for id, verdict in found.items() if verdict == "holds"} == {
         "C-C-D-N",
         "C-continuous",
-        "C-L-M",
         "C-thm-D",
         "C-thm-N",
+        "C-w-lines",
     }
     assert {id for id, verdict in found.items() if verdict == "holds under"} == {
         "C-threshold",
         "C-lem-klambda",
         "C-thm-w",
         "C-concl-closed",
-        "C-fig-last-order",
     }
 
 
@@ -90,7 +99,6 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(experiment, "evaluate_policy", at_no_price)
         free = compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
-    paid = [thresholds(arm, DISCOUNT).best(-prices) for arm in monotone + plain]
     myopic = [whittle_index(arm, 0.1, method="ratio").index for arm in monotone[:2]]
     assert_all_turn(
         claims,
@@ -100,25 +108,43 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
             "activity at no price": true | {"cycles": free},
             "arms without structure": true
             | {"by_condition": true["by_chance"], "by_chance": true["by_condition"]},
-            "a price that is paid out": true | {"best": np.array(paid)},
+            "a price that is paid out": true | {"best": in_states(monotone + plain, -prices)},
             "the ratio at another discount": true | {"ratios": np.array(myopic)},
-            "lines of an arm without structure": true
-            | {"meets": crossings_of_four(thresholds(plain[0], DISCOUNT), 0)},
+            "lines at the index of another discount": true
+            | {"gaps": gaps_at(monotone[:2], DISCOUNT, myopic)[0]},
         },
         # Their conditions stand in words alone: no predicate decides them.
-        stands={"C-lem-klambda", "C-thm-w", "C-threshold"},
+        stands={"C-concl-closed", "C-thm-w", "C-threshold"},
     )
 
 
 def test_both_cycle_theorems_turn_on_the_length(true):
     short = true["cycles"].assign(length_sum=true["cycles"].length_sum - 1)
-    assert_turns(claims, true, true | {"cycles": short}, {"C-L-M", "C-thm-D", "C-thm-N"})
+    assert_turns(claims, true, true | {"cycles": short}, {"C-thm-D", "C-thm-N"})
 
 
 def test_the_ratio_must_be_undefined_in_the_state_that_is_skipped(true):
     _, closed, root = true["skipped"]
     wrong = true | {"skipped": (closed, closed, root)}
     assert_turns(claims, true, wrong, {"C-thm-w", "C-concl-closed"})
+
+
+def test_best_threshold_in_states_costs_least_there():
+    rng = np.random.default_rng(5)
+    arms = [unstructured_arm(5, rng) for _ in range(20)] + [skipping_arm(1.0)]
+    prices = np.linspace(-20, 20, 81)
+    for arm in arms:
+        lines = thresholds(arm, DISCOUNT)
+        found, costs = best_in_states(lines, prices), lines.cost_at(prices)[:, :-1]
+        assert found.max() < arm.states
+        chosen = np.take_along_axis(costs, found[:, None], axis=1)[:, 0]
+        np.testing.assert_allclose(chosen, costs.min(axis=1), atol=1e-9)
+        assert (np.diff(found) >= 0).all()
+
+
+def test_lines_coincide_where_a_state_is_skipped(true):
+    assert true["same"] == 1
+    assert np.isnan(true["skipped"][0]).sum() == 1
 
 
 def test_from_the_reset_thresholds_can_be_best_though_the_crossings_fall():

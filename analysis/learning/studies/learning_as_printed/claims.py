@@ -112,7 +112,13 @@ def _stable(found: Found) -> Iterable[Claim]:
     yield claim(
         "B-cure-1-legit",
         bool((levels <= arms.u_star).all()),
-        numbers={"above": above, "projected": found.projected, "free": found.unprojected},
+        numbers={
+            "above": above,
+            "projected": found.projected,
+            "free": found.unprojected,
+            "raw_projected": found.raw_projected,
+            "raw_free": found.raw_unprojected,
+        },
     )
 
 
@@ -129,19 +135,18 @@ def _instability(found: Found) -> Iterable[Claim]:
 
 def _causes(found: Found) -> Iterable[Claim]:
     free, raw = found.free, found.free_raw
-    overflows = free.exponent > OVERFLOW
     yield claim(
         "B-cause-1",
-        overflows,
-        outcome="holds" if overflows else "raw_diverges" if raw.ranks else "fails",
+        free.exponent > OVERFLOW,
         numbers={
             "exponent": free.exponent,
             "overflow": OVERFLOW,
             "raw_exponent": raw.exponent,
-            "raw_diverged": len(raw.ranks),
+            "raw_crawled": raw.crawled,
         },
     )
-    rank = max(free.ranks, default=free.features)
+    ranks = [r for r, over in zip(free.ranks, free.diverged, strict=True) if over]
+    rank = max(ranks, default=free.features)
     _, divided, centred = found.condition.iloc[0]
     yield claim(
         "B-cause-2",
@@ -162,16 +167,17 @@ def _without_cures(found: Found) -> dict[str, int]:
     return {"without_cures": diverged, "runs": diverged + len(free.expected)}
 
 
-def _raw_without_cures(found: Found) -> dict[str, int]:
-    """Return the same with states that are not divided."""
-    raw = found.raw["with neither"]
+def _raw_without_cures(found: Found) -> dict[str, float]:
+    """Return the same with states that are not divided, and what such runs do."""
+    raw, ends = found.raw["with neither"], found.free_raw
     diverged = len(raw.diverged)
-    return {"raw_diverged": diverged, "raw_runs": diverged + len(raw.expected)}
+    counts = {"raw_diverged": diverged, "raw_runs": diverged + len(raw.expected)}
+    return counts | {"raw_crawled": ends.crawled, "raw_rank": max(ends.ranks)}
 
 
 def _known(found: Found) -> Iterable[Claim]:
     yield claim("B-intro-online")
-    yield claim("B-little-info", not found.decay_matters)
+    yield claim("B-little-info", not found.decay_matters, basis="judged")
     error, earned = found.estimated.error, found.estimated.earned
     yield claim(
         "B-observed",

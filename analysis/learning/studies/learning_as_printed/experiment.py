@@ -13,9 +13,11 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import linprog
 
 from analysis.arrays import Floats
 from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.certainty_equivalence import CertaintyEquivalence
@@ -32,12 +34,12 @@ OVERFLOW = float(np.log(np.finfo(np.float64).max))
 
 @dataclass(frozen=True)
 class FreeRuns:
-    """Runs without the cures."""
+    """Runs without the cures, up to where they diverge."""
 
-    # Largest size of an exponent of the logit, with the thresholds at the end of a run, where all
-    # states are u_i or all are u*_i.
-    exponent: float
-    ranks: tuple[int, ...]  # rank of the matrix in each run that diverged
+    exponent: float  # largest size of an exponent of the logit, over all states met
+    crawled: float  # mean number of sources crawled at an epoch
+    ranks: tuple[int, ...]  # numerical rank of the matrix at the end of each run
+    diverged: tuple[bool, ...]  # whether each run diverged
     features: int  # rows of that matrix
 
 
@@ -73,9 +75,12 @@ class Found:
     free: FreeRuns
     free_raw: FreeRuns
     condition: pd.DataFrame  # as `conditions` returns it
-    # Reward of the best constant thresholds, inside the projection's bounds and free.
+    # Reward of the best constant thresholds, inside the projection's bounds and free; states
+    # divided, and raw.
     projected: float
     unprojected: float
+    raw_projected: float
+    raw_unprojected: float
     decay_matters: bool  # whether wrong decay rates change what is crawled
     estimated: Estimated  # estimates of a learner that knows no parameter
 
@@ -186,22 +191,50 @@ def share_at_bounds(
     return float(np.mean(ends))
 
 
+def best_mixture(
+    sources: Sources, kappa: float, crawls: float, *, scale: float, projected: bool
+) -> float:
+    """Return the most that constant thresholds earn at a mean number of crawls, drawn if need be.
+
+    Where the logit is steep the best thresholds jump at the price of a crawl, so that no choice of
+    them has exactly `crawls`: a linear program over a grid of thresholds allows a draw among them.
+    """
+    reach = scale * (0.5 + 40 / kappa)  # beyond it a crawl is certain, or as good as excluded
+    low = sources.u if projected else np.full(len(sources), -reach)
+    high = sources.u_star if projected else sources.u_star + reach
+    grid = np.linspace(low, high, 2001)
+    values = [soft_threshold_value(sources, levels, kappa, scale=scale) for levels in grid]
+    reward, rate = (np.array([getattr(v, name) for v in values]) for name in ("reward", "rate"))
+    shares = np.kron(np.ones(len(grid)), np.eye(len(sources)))  # shares of one source sum to 1
+    equal = np.append(np.ones(len(sources)), crawls)
+    found = linprog(-reward.ravel(), A_eq=np.vstack([shares, rate.ravel()]), b_eq=equal)
+    return float(-found.fun)
+
+
 def free_runs(
     sources: Sources, options: LspeOptions, *, horizon: int, runs: int, seed: int
 ) -> FreeRuns:
-    """Run the scheme without cures and look at exponents and at the matrix where it diverged."""
-    content, exponents, ranks, size = mean_content(sources, horizon), [], [], 0
+    """Run the scheme without cures; look at exponents all the way, and at the matrix at the end."""
     scale = sources.u_star.max() if options.scale is None else options.scale
+    largest, crawled, ranks, diverged, size = 0.0, [], [], [], 0
     for stream in np.random.default_rng(seed).spawn(runs):
-        learner = Lspe(sources, options)
-        learner.play(sources, content, 1, stream)
-        for state in (sources.u, sources.u_star):
+        learner, age = Lspe(sources, options), np.ones(len(sources), dtype=np.int64)
+        for epoch in range(horizon):
+            state = sources.state_at_age(age)
             away = (state - learner.thresholds(state)) / scale - options.offset
-            exponents.append(float(np.abs(options.kappa * away).max()))
+            largest = max(largest, float(np.abs(options.kappa * away).max()))
+            arms = learner.select(Observation(epoch, age, state), 1, stream)
+            learner.update(arms, state[arms])
+            crawled.append(len(arms))
+            if learner.diverged_at is not None:
+                break
+            age += 1
+            age[arms] = 1
         size = len(learner.r)
-        if learner.diverged_at is not None:
-            ranks.append(int(np.linalg.matrix_rank(learner.matrix)))
-    return FreeRuns(max(exponents), tuple(ranks), size)
+        # The solver stops at a pivot of exactly 0 only; the rank has the tolerance of rounding.
+        ranks.append(int(np.linalg.matrix_rank(learner.matrix)))
+        diverged.append(learner.diverged_at is not None)
+    return FreeRuns(largest, float(np.mean(crawled)), tuple(ranks), tuple(diverged), size)
 
 
 def conditions(sources: Sources, kappa: float, epochs: int, seed: int) -> pd.DataFrame:

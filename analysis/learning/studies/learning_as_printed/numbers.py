@@ -13,6 +13,7 @@ from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.thresholds import ThresholdValue
+from analysis.learning.studies.learning_as_printed.experiment import FreeRuns
 from analysis.report import save_table, save_value, save_values
 
 APART = 0.05
@@ -53,6 +54,15 @@ def keep_raw(raw: Mapping[str, LearningCurves]) -> None:
         save_value("printed-raw-low", np.floor(rewards.min()))
         save_value("printed-raw-high", np.ceil(rewards.max()))
         save_value("printed-raw-engaged", cured.engaged.mean())
+
+
+def keep_raw_without_cures(free: FreeRuns, projected: float, unprojected: float) -> None:
+    """Keep what raw states do without the cures, and what the best thresholds earn on them."""
+    save_value("printed-raw-free-crawled", free.crawled)
+    save_value("printed-raw-free-rank", max(free.ranks))
+    save_value("printed-raw-free-exponent", free.exponent)
+    save_value("printed-raw-projected", projected)
+    save_value("printed-raw-unprojected", unprojected)
 
 
 def save_conditions(condition: pd.DataFrame) -> None:

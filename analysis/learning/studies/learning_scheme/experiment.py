@@ -35,6 +35,9 @@ OWN = "(8) with its own source only, for the content of all"
 HARVEST = "(8) with its own source only, for the harvest"
 CORRECTED = "corrected, for the harvest"
 ONE_DRAW = "corrected, exactly one source an epoch"
+#: M_i, and charges for a crawl, of the check of indexability with content that is dropped.
+LIFETIMES = (1, 2, 5, 9)
+CHARGES = np.linspace(-50.0, 550.0, 601)
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Content:
     # Law of the number of sources crawled at an epoch in the learning run, with the thresholds at
     # their upper bounds; shape (N + 1,).
     engaged: Floats
+    engaged_raw: Floats  # the same where states are not divided
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class Index:
     closed: Floats
     defined: float  # largest difference of the closed form to the index by its definition
     outside: Floats  # (4) above u*; shape (N,)
+    passive_ages: Floats  # as `best_ages` returns it, at rising charges
+    beyond: Floats  # as `share_beyond` returns it
     same_crawls: bool  # as `ranks_as_the_index` returns it
     # Long-run reward of the index policy, and the relaxed bound.
     reward: float
@@ -163,6 +169,29 @@ def _crawled(
     sources: Sources, policy: Policy | str, budget: int, horizon: int
 ) -> NDArray[np.bool_]:
     return simulate(sources, policy, budget, horizon, initial_state="fresh").crawled
+
+
+def best_ages(sources: Sources, charges: Floats = CHARGES) -> Floats:
+    """Return the age at which it is best to crawl a source, at each charge for a crawl.
+
+    The state is the age k, content after k epochs is u*(1 - alpha^min(k, M)), and an age of
+    infinity is never to crawl. Shape (lifetimes, N, charges).
+    """
+    age = np.arange(1, 500)
+    best = np.empty((len(LIFETIMES), len(sources), charges.size))
+    for place, life in enumerate(LIFETIMES):
+        content = sources.state_at_age(np.minimum(age, life)[:, None])
+        for arm in range(len(sources)):
+            gain = (content[:, arm, None] - charges) / age[:, None]
+            best[place, arm] = np.where(gain.max(axis=0) > 0, age[gain.argmax(axis=0)], np.inf)
+    return best
+
+
+def share_beyond(sources: Sources, states: Floats) -> Floats:
+    """Return the share of states at which another source's index is u*/C or more, shape (N,)."""
+    index = whittle_index(sources, states)
+    rivals = [np.delete(index, arm, axis=1).max(axis=1) for arm in range(len(sources))]
+    return np.mean(sources.u_star / sources.cost <= np.array(rivals).T, axis=0)
 
 
 def thresholds_at(sources: Sources, states: Floats) -> Floats:

@@ -41,13 +41,24 @@ def claims(
     within = (first >= indices[0] - AGREE) & (first <= indices[0] + np.diff(grid).max())
     counts, never = _wrong_sets(readings)
     proof, checked = "thm-restart-indexable", {"arms": len(certificates), "certified": certified}
+    checked["subsidies"] = len(grid)
     grows = bool((passive[1:] >= passive[:-1]).all())
     rises = bool((np.diff(printed, axis=1) > 0).all())
     return [
-        claim("C-exists", worst < AGREE, proof=proof, numbers={"arms": len(roots)}),
-        claim("C-thm-indexable", certified == len(certificates), proof=proof, numbers=checked),
-        claim("C-def-indexable", grows, numbers={"subsidies": len(grid)}),
-        claim("C-def-index", bool(within.all())),
+        claim(
+            "C-exists",
+            worst < AGREE and bool(within.all()),
+            proof=proof,
+            numbers={"arms": len(roots)},
+        ),
+        claim(
+            "C-thm-indexable",
+            certified == len(certificates) and grows,
+            proof=proof,
+            numbers=checked,
+        ),
+        claim("C-def-indexable"),
+        claim("C-def-index"),
         claim("C-lem-Pi", never, numbers=counts),
         claim("C-lem-W", rises, proof=proof, numbers={"arms": len(levels)}),
         claim("C-w-formula", never, numbers=counts),

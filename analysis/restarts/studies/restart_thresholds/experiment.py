@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats, Ints
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.whittle.definition import evaluate_policy
 from analysis.restarts.whittle.threshold import (
@@ -69,6 +70,32 @@ def compare_cycles(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
             solved = {"rate": rate, "activity": activity, "priced": float(arm.reset @ values)}
             rows.append({"arm": number, "threshold": k + 1} | sums | eliminated | solved)
     return pd.DataFrame(rows)
+
+
+def best_in_states(lines: Thresholds, prices: Floats) -> Ints:
+    """Return the least threshold in X, so without never active, that costs least at each price.
+
+    As `Thresholds.best`, from differences, so that lines that coincide are told from rounding.
+    """
+    falls = -np.diff(lines.activity)[:-1]
+    beyond = np.cumsum(falls * (lines.crossings[:-1] - prices[:, None]), axis=1)
+    return np.asarray(np.pad(beyond, ((0, 0), (1, 0))).argmin(axis=1))
+
+
+def gaps_at(
+    arms: Sequence[RestartArm], discount: float, indices: Sequence[Floats]
+) -> tuple[list[Floats], int]:
+    """Return by how much neighbouring lines differ at an index, and how many pairs coincide.
+
+    Of each arm and state k, D(k) + w N(k) - D(k+1) - w N(k+1), with D and N by linear equations.
+    """
+    gaps, same = [], 0
+    for arm, index in zip(arms, indices, strict=True):
+        lines = [rates_by_equations(arm, discount, k) for k in range(arm.states + 1)]
+        cost, activity = -np.diff(np.array(lines), axis=0).T
+        gaps.append(cost + index * activity)
+        same += int((np.abs(activity) <= SAME).sum())
+    return gaps, same
 
 
 def crossings_of_four(lines: Thresholds, first: int) -> dict[tuple[int, int], float]:
