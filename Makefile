@@ -66,11 +66,11 @@ release: $(READY)  ## from a tagged commit: one archive of the book, its PDF, da
 	@$(REPORT) release $(if $(DIRTY),--dirty)
 
 bench: $(READY)  ## speed against peers, as ratios in one run (BENCH="robots scale" for some of them)
-	@$(call INSTALL,benchmarks/requirements.lock) || echo "mdpsolver has no wheel for this machine: its rows are left out"
+	@$(call INSTALL,--require-hashes -r benchmarks/requirements.lock) || echo "mdpsolver has no wheel for this machine: its rows are left out"
 	@$(BIN)/python -m benchmarks $$BENCH
 
 mutants: $(READY)  ## do the tests notice one wrong token? a sample of it, half an hour and more (MUTANTS="scorecard --seed 2")
-	@$(call INSTALL,mutants/requirements.lock)
+	@$(call INSTALL,--require-hashes -r mutants/requirements.lock)
 	@$(BIN)/python -m mutants $$MUTANTS
 
 LOCK := uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml
@@ -87,9 +87,9 @@ clean:  ## remove what was built; the environment stays
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 9
 
-# One lock is installed into the environment; uv is used where it is there, since it takes seconds.
-INSTALL = if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python --require-hashes -r $(1); \
-  else $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(1); fi
+# Packages are installed into the environment; uv is used where it is there, since it takes seconds.
+INSTALL = if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python $(1); \
+  else $(BIN)/python -m pip install -q --disable-pip-version-check $(1); fi
 
 # The environment is remade when the lock changes.
 $(READY): requirements.lock pyproject.toml
@@ -100,8 +100,8 @@ $(READY): requirements.lock pyproject.toml
 	@test -n "$(PY)" || { echo "Python 3.11 to 3.14 is needed: name one with PY=/path/to/python"; exit 1; }
 	@echo "installing what requirements.lock names into .venv"
 	@if command -v uv >/dev/null; then uv venv -q --clear --seed --python "$(PY)" .venv; else $(PY) -m venv --clear .venv; fi
-	@$(call INSTALL,requirements.lock)
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(call INSTALL,--require-hashes -r requirements.lock)
+	@$(call INSTALL,--no-deps --no-build-isolation -e .)
 	@# rfc3987-syntax builds a parser of addresses at every start, for two seconds; jsonschema does without it, and no address is checked here.
 	@$(BIN)/python -m pip uninstall -q -y --disable-pip-version-check rfc3987-syntax
 	@touch $@
