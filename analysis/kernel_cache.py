@@ -19,6 +19,8 @@ from numba.core import event
 from numba.core.caching import UserProvidedCacheLocator
 
 PACKAGE = "analysis"
+COMPILED = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+"""False where ``NUMBA_DISABLE_JIT`` is set: kernels are then run by Python."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

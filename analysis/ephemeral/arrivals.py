@@ -294,7 +294,7 @@ def _sums_by_item(
         age = rng.random(int(number.sum()))
         worth = _items(law, decay * age, rng)
         some = number > 0  # an empty sum would be the next item
-        starts = (np.cumsum(number) - number)[some]
+        starts = (np.cumsum(number) - number)[some].astype(np.intp)
         part[0, some] = np.add.reduceat(worth, starts)
         part[1, some] = np.add.reduceat(worth * age, starts)
     return sums

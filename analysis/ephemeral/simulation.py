@@ -253,7 +253,7 @@ def long_run(
     steps, first = play_ages(sources, chooser, budget, start, max_epochs)
     begin = max_epochs // 2 if first is None else first
     crawls = tuple(tuple(arms.tolist()) for arms, _ in steps[begin:])
-    counts = np.bincount(np.concatenate(crawls).astype(int), minlength=len(sources))
+    counts = np.bincount(np.concatenate(crawls).astype(np.intp), minlength=len(sources))
     mean = float(np.mean([reward for _, reward in steps[begin:]]))
     return Cycle(begin, crawls, counts / len(crawls), mean, first is not None)
 

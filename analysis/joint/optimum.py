@@ -245,7 +245,7 @@ class JointSystem:
         batches = self._batches()
         work = _indexed(self.engine.index_rate * self.sources.period, places)
         ages = self.states[0][:: places + 1]
-        strides = self.ages ** np.arange(size - 1, -1, -1)
+        strides = self.ages ** np.arange(size - 1, -1, -1, dtype=np.int64)
         queue = np.arange(places + 1)
         transitions, rewards = [], []
         for action in self.actions:

@@ -222,7 +222,7 @@ class RobotSystem:
             moves.append((np.repeat(home, places), targets.ravel(), rates.ravel()))
         starts, ends, rates = (np.concatenate(parts) for parts in zip(*moves, strict=True))
         kept = rates > 0
-        leaving = np.bincount(starts, rates, queue.size)
+        leaving = np.bincount(starts.astype(np.intp), rates, queue.size)
         allowed &= leaving > 0
         entries = np.append(rates[kept] / self._event_rate, 1.0 - leaving / self._event_rate)
         places_of = (np.append(starts[kept], where), np.append(ends[kept], where))

@@ -202,10 +202,10 @@ def _eliminate(band: Floats, mass: Floats) -> bool:
         top = power[first:state].max()
         total = 0.0
         for i in range(first, state):
-            total += math.ldexp(mass[i], power[i] - top) * band[i, state - i + width]
+            total += math.ldexp(mass[i], int(power[i] - top)) * band[i, state - i + width]
         mass[state], shift = math.frexp(total)
         power[state] = top + shift
     top = power.max()
     for state in range(size):
-        mass[state] = math.ldexp(mass[state], power[state] - top)
+        mass[state] = math.ldexp(mass[state], int(power[state] - top))
     return True

@@ -152,7 +152,8 @@ def simulate(
     costs = np.empty((len(policies), paths))
 
     def advance(first: int) -> None:
-        _run_block(*problem, first, costs[:, first : first + BLOCK])
+        with np.errstate(over="ignore"):  # counters wrap around, which NumPy warns of
+            _run_block(*problem, first, costs[:, first : first + BLOCK])
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(advance, range(0, paths, BLOCK)))

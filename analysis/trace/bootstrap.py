@@ -25,8 +25,9 @@ def block_weights(weeks: int, block: int, draws: int, rng: Rng) -> Floats:
     count = -(-weeks // block)
     first = rng.integers(0, weeks - block + 1, (draws, count))
     taken = (first[:, :, None] + np.arange(block)).reshape(draws, -1)[:, :weeks]
-    flat = np.bincount((np.arange(draws)[:, None] * weeks + taken).ravel(), minlength=draws * weeks)
-    return flat.reshape(draws, weeks).astype(np.float64)
+    counts = np.zeros((draws, weeks))
+    np.add.at(counts, (np.arange(draws)[:, None], taken), 1.0)
+    return counts
 
 
 def ratio_interval(

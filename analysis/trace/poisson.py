@@ -38,7 +38,7 @@ def poisson_trace(trace: Trace, counts: Ints, rng: Rng) -> Trace:
     Poisson counts of the sources make a Poisson process.
     """
     rng = check_rng(rng)
-    source = np.repeat(np.arange(len(trace)), counts)
+    source = np.repeat(np.arange(len(trace)), counts.astype(np.intp))
     time = rng.integers(trace.begin, trace.end, source.size)
     order = np.argsort(time, kind="stable")
     return Trace(trace.names, trace.origin, source[order], time[order])
@@ -54,8 +54,8 @@ def fano_factors(trace: Trace, window: int) -> Floats:
         return np.empty(0)
     place = (trace.time - trace.begin) // window
     inside = place < count
-    flat = np.bincount(trace.source[inside] * count + place[inside], minlength=len(trace) * count)
-    counts = flat.reshape(len(trace), count)
+    counts = np.zeros((len(trace), count), dtype=np.int64)
+    np.add.at(counts, (trace.source[inside], place[inside]), 1)
     enough = counts.sum(axis=1) >= ENOUGH
     return counts[enough].var(axis=1, ddof=1) / counts[enough].mean(axis=1)
 
@@ -66,7 +66,7 @@ def relative_gaps(trace: Trace) -> tuple[Floats, Ints]:
     Sources with fewer than `ENOUGH` items are left out, and those whose items all come at once.
     """
     time, place = trace.by_source
-    source = np.repeat(np.arange(len(trace)), np.diff(place))
+    source = trace.sources_in_turn.astype(np.intp)
     enough = np.diff(place) >= ENOUGH
     enough[enough] = time[place[1:][enough] - 1] > time[place[:-1][enough]]
     inner = (np.diff(source) == 0) & enough[source[1:]]
@@ -123,4 +123,4 @@ def against_surrogates(trace: Trace, number: int, rng: Rng) -> pd.DataFrame:
 def hourly_shares(trace: Trace, cycle: int = DAY) -> Floats:
     """Return the share of items in each hour of a cycle from midnight UTC; a week: Thursday's."""
     hour = (trace.time % cycle) // HOUR
-    return np.bincount(hour, minlength=cycle // HOUR) / trace.time.size
+    return np.bincount(hour.astype(np.intp), minlength=cycle // HOUR) / trace.time.size

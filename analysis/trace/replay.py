@@ -90,7 +90,8 @@ class Visits:
         epoch, column = np.nonzero(visits >= 0)
         arm = visits[epoch, column]
         order = np.argsort(arm, kind="stable")
-        self.arm, self.epoch = arm[order], epoch[order]
+        # Places are int32 on some platforms, where products of them with seconds would overflow.
+        self.arm, self.epoch = (part[order].astype(np.int64) for part in (arm, epoch))
 
     def __repr__(self) -> str:
         return f"Visits({self.arm.size} visits, horizon={self.horizon}, budget={self.budget})"
@@ -149,13 +150,13 @@ def visits_by_age(
             size = len(policy.sources)
             raise ValueError(f"policy must be one for {age.size} sources, got one for {size}")
         epoch, entry = policy.due(0, horizon)
-        visits = np.full((horizon, budget), -1)
+        visits = np.full((horizon, budget), -1, dtype=np.int64)
         visits[epoch, policy.channel[entry]] = policy.source[entry]
         return Visits(visits)
     weight, row, table = priorities(policy, int(age.max()) + horizon + 1, age.size)
     if weight.size != age.size:
         raise ValueError(f"policy must be one for {age.size} sources, got one for {weight.size}")
-    visits = np.full((horizon, budget), -1)
+    visits = np.full((horizon, budget), -1, dtype=np.int64)
     least = 0.0 if isinstance(policy, FrequencyPolicy) else -np.inf
     kernels.follow_priorities(weight, row, table, least, budget, visits, age.copy())
     return Visits(visits)
@@ -165,7 +166,7 @@ def _visits_by_select(
     policy: Policy, budget: int, horizon: int, age: Ints, rng: np.random.Generator | None
 ) -> Visits:
     """Call `select` of a policy at each epoch, from given ages; contents are not observed."""
-    visits = np.full((horizon, budget), -1)
+    visits = np.full((horizon, budget), -1, dtype=np.int64)
     hidden = np.full(age.size, np.nan)
     for epoch in range(horizon):
         seen = Observation(epoch, age.copy(), hidden.copy())
@@ -208,7 +209,7 @@ def visits_at_random(policy: RandomPolicy, budget: int, horizon: int, rng: Rng) 
         raise ValueError(f"policy must draw at most {budget} sources an epoch, got {total:g}")
     # As `RandomPolicy.select` does for one epoch, here for many epochs at a time.
     bounds = np.cumsum(policy.frequency) + 1e-12
-    visits = np.full((horizon, budget), -1)
+    visits = np.full((horizon, budget), -1, dtype=np.int64)
     for first in range(0, horizon, _AT_A_TIME):
         drawn = rng.random(min(_AT_A_TIME, horizon - first))
         chosen = np.diff(np.floor(bounds + drawn[:, None]), prepend=0.0) > 0
@@ -224,7 +225,7 @@ def visits_with_content(trace: Trace, sources: Sources, budget: int, clock: Cloc
     The rates of the sources are positive and their costs 1.
     """
     budget = check_whole("budget", budget, 1, len(trace))
-    visits = np.full((clock.horizon, budget), -1)
+    visits = np.full((clock.horizon, budget), -1, dtype=np.int64)
     kernels.follow_contents(
         sources.u_star, sources.decay, sources.mean_utility, budget,
         *trace.by_source, clock.begin, clock.period, visits,
@@ -240,7 +241,7 @@ def visits_of_learner(
 ) -> Visits:
     """Return the visits of a policy that learns from them; the policy object is not changed."""
     budget = check_whole("budget", budget, 1, len(trace))
-    visits = np.full((clock.horizon, budget), -1)
+    visits = np.full((clock.horizon, budget), -1, dtype=np.int64)
     items = (*trace.by_source, clock.begin, clock.period, visits)
     if type(policy) not in LEARNERS:  # not a subclass either: it may select otherwise
         names = ", ".join(kind.__name__ for kind in LEARNERS)
@@ -296,6 +297,16 @@ def expected_reward(visits: Visits, sources: Sources, *, warm_up: int = 0) -> fl
     return float(found[counted].sum() / (visits.horizon - warm_up))
 
 
+def next_visits(visits: Visits, source: Ints, time: Ints, clock: Clock) -> Ints:
+    """Return the place of the first visit to each source from a time on, in seconds of the clock.
+
+    Where there is none it is that of a visit to a later source, or the number of visits.
+    """
+    length = max(clock.horizon, visits.horizon) * clock.period + 1
+    seconds = visits.epoch * clock.period
+    return np.searchsorted(visits.arm * length + seconds, source * length + time)
+
+
 def score(
     trace: Trace,
     visits: Visits,
@@ -311,11 +322,10 @@ def score(
     mu_i per hour and the value of an item when it is published. The first `warm_up` epochs count
     neither for rewards, which are 0 there, nor for staleness.
     """
-    time, place = trace.by_source
-    source = np.repeat(np.arange(len(trace)), np.diff(place))
+    time, _ = trace.by_source
     exists = (time >= clock.begin) & (time < clock.end)
-    time, source = time[exists] - clock.begin, source[exists]
-    at = np.searchsorted((visits.arm << 40) + visits.epoch * clock.period, (source << 40) + time)
+    time, source = time[exists] - clock.begin, trace.sources_in_turn[exists]
+    at = next_visits(visits, source, time, clock)
     epoch = np.append(visits.epoch, clock.horizon)[at]
     # For items without a later visit the search returns a visit of the next source.
     epoch[np.append(visits.arm, -1)[at] != source] = clock.horizon
@@ -324,7 +334,8 @@ def score(
     fade = np.exp(-decay_rate[source] * (found - time) / HOUR)
     first = warm_up * clock.period
     waits = np.maximum(found, first) - np.maximum(time, first)
-    _, group, many = np.unique((source << 40) + at, return_index=True, return_counts=True)
+    pair = source * (visits.arm.size + 1) + at  # of a source and the visit that finds the item
+    _, group, many = np.unique(pair, return_index=True, return_counts=True)
     rank = np.arange(source.size) - np.repeat(group, many) + 1  # the k-th item not found yet
     size, span = len(trace), clock.horizon * clock.period - first
     worth = (value[source] * fade)[counted]

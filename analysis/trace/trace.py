@@ -108,13 +108,21 @@ class Trace:
     def by_source(self) -> tuple[Ints, Ints]:
         """Times sorted by source, and the index of each source's first; shapes (n,), (N + 1,)."""
         order = np.argsort(self.source, kind="stable")
-        counts = np.bincount(self.source, minlength=len(self))
-        return self.time[order], np.concatenate([[0], np.cumsum(counts)])
+        return self.time[order], np.append(0, np.cumsum(self._counted(self.source)))
+
+    @property
+    def sources_in_turn(self) -> Ints:
+        """Source of each time of `by_source`, shape (n,)."""
+        return np.sort(self.source)
+
+    def _counted(self, source: Ints) -> Ints:
+        """Count the occurrences of each source; NumPy takes places of its own type alone."""
+        return np.bincount(source.astype(np.intp), minlength=len(self)).astype(np.int64)
 
     def counts(self, begin: int, end: int) -> Ints:
         """Count the items of each source published in [begin, end); shape (N,)."""
         low, high = np.searchsorted(self.time, [begin, end])
-        return np.bincount(self.source[low:high], minlength=len(self))
+        return self._counted(self.source[low:high])
 
     def times_of(self, arm: int) -> Ints:
         """Return the publication times of one source."""
@@ -150,7 +158,7 @@ class Trace:
 
 def weighted_counts(place: Ints, weight: Floats, size: int) -> Floats:
     """Sum weights by index, as `numpy.bincount` does, but as floats also for empty input."""
-    return np.bincount(place, weight, minlength=size).astype(np.float64)
+    return np.bincount(place.astype(np.intp), weight, minlength=size).astype(np.float64)
 
 
 def publications(kind: str = "both") -> Trace:

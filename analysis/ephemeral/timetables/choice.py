@@ -128,7 +128,7 @@ def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom
     base = int(gaps[0])
     length = np.append(unit // (gaps // base), 0)  # of a crawl's place on the line; 0 for never
     tied = np.flatnonzero(often < seldom)
-    steps = seldom[tied] - often[tied]
+    steps = (seldom[tied] - often[tied]).astype(np.intp)
     source = np.repeat(tied, steps)
     start = np.cumsum(steps) - steps
     # One neighbour at a time: the steps of a source from its longest gap on.

@@ -260,7 +260,7 @@ def _reward(sources: Sources, counts: Ints, copies: int) -> float:
         number = int(row.sum())
         if not number:
             continue
-        epoch = np.repeat(np.arange(period), row)
+        epoch = np.repeat(np.arange(period), row.astype(np.intp))
         later = np.arange(number) + copies
         gap = epoch[later % number] + period * (later // number) - epoch
         content = sources.state_at_age(gap[:, None] * np.ones(len(sources)))[:, i]

@@ -49,7 +49,7 @@ def reward_of_entries(sources: Sources, source: Ints, gap: Ints, phase: Ints) ->
     `source`, `gap` and `phase` have one row an entry, shape (E,).
     """
     gaps = np.zeros(len(sources), dtype=np.int64)
-    one = np.bincount(source, minlength=len(sources))[source] == 1
+    one = np.bincount(source.astype(np.intp), minlength=len(sources))[source] == 1
     gaps[source[one]] = gap[one]
     alone = float((sources.state_at_age(gaps) / np.maximum(gaps, 1)).sum())
     if one.all():
@@ -80,7 +80,7 @@ def keeps_ages(min_age: Floats, max_age: Floats, source: Ints, gap: Ints) -> boo
     shortest = np.full(min_age.size, np.inf)
     np.minimum.at(shortest, source, gap)
     longest = shortest.copy()  # of the first entry of a source; others halve it here and there
-    shortest[np.bincount(source, minlength=min_age.size) > 1] /= 2
+    shortest[np.bincount(source.astype(np.intp), minlength=min_age.size) > 1] /= 2
     spared = np.isinf(max_age) | (longest <= max_age)
     return bool(((shortest >= min_age) & spared).all())
 

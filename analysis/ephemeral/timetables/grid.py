@@ -28,6 +28,7 @@ from analysis.kernel_cache import njit
 
 #: Binary logarithm of the longest gap, and so of the parts that an epoch's place is cut into.
 LEVELS = 30
+_EXPONENTS = np.arange(LEVELS + 1, dtype=np.int64)
 
 
 def least_prime(number: int) -> int:
@@ -101,28 +102,26 @@ class Families:
         odd = closure(set(map(int, np.unique(odd_parts))))
         prime = [1, *(least_prime(m) for m in odd[1:])]
         parent = [odd.index(m // p) for m, p in zip(odd, prime, strict=True)]
-        return cls(np.array(odd), np.array(prime), np.array(parent))
+        return cls(*(np.array(part, dtype=np.int64) for part in (odd, prime, parent)))
 
 
 @cache
 def powers_of_two() -> Grid:
     """Return the gaps 1, 2, 4, ..., 2^30."""
-    return Grid("powers of two", 2 ** np.arange(LEVELS + 1))
+    return Grid("powers of two", 2**_EXPONENTS)
 
 
 @cache
 def with_odd_parts(name: str, odd_parts: tuple[int, ...], level: int = 0) -> Grid:
     """Return the powers of two, and m 2^j from j = `level` on for some odd m."""
-    exponent = np.arange(LEVELS + 1)
-    others = [m * 2 ** exponent[level:] for m in odd_parts if m > 1]
-    return Grid(name, np.unique(np.concatenate([2**exponent, *others])))
+    others = [m * 2 ** _EXPONENTS[level:] for m in odd_parts if m > 1]
+    return Grid(name, np.unique(np.concatenate([2**_EXPONENTS, *others])))
 
 
 @cache
 def chain(odd: int, level: int) -> Grid:
     """Return the chain 1, 2, ..., 2^level, m 2^level, m 2^(level + 1), ... for an odd m."""
-    exponent = np.arange(LEVELS + 1)
-    head, tail = 2 ** exponent[: level + 1], odd * 2 ** exponent[level:]
+    head, tail = 2 ** _EXPONENTS[: level + 1], odd * 2 ** _EXPONENTS[level:]
     return Grid(f"1, ..., {2**level}, {odd * 2**level}, {odd * 2 ** (level + 1)}, ...",
                 np.concatenate([head, tail]))  # fmt: skip
 
@@ -130,7 +129,7 @@ def chain(odd: int, level: int) -> Grid:
 @cache
 def multiples(least: int) -> Grid:
     """Return the gaps h 2^j of a least gap h."""
-    return Grid(f"{least} times powers of two", least * 2 ** np.arange(LEVELS + 1))
+    return Grid(f"{least} times powers of two", least * 2**_EXPONENTS)
 
 
 @njit

@@ -62,7 +62,7 @@ class Hosts:
         host = self.number[source]
         common = np.zeros(self.price.size, dtype=np.int64)
         np.gcd.at(common, host, gap)
-        first = np.full(self.price.size, -1)
+        first = np.full(self.price.size, -1, dtype=np.int64)
         first[host[::-1]] = phase[::-1]
         np.gcd.at(common, host, np.abs(phase - first[host]))
         return bool((common[host] >= self.gap).all() and disjoint(host, gap, phase))
@@ -77,7 +77,7 @@ def number_hosts(hosts: Sequence[Hashable], size: int) -> Ints:
         raise ValueError(f"hosts must be a list of names or numbers, got {hosts!r:.200}") from None
     if len(names) != size:
         raise ValueError(f"hosts must have {size} entries, one a source, got {len(names)}")
-    return np.array([numbers[name] for name in names])
+    return np.array([numbers[name] for name in names], dtype=np.intp)
 
 
 def bound_with_hosts(sources: Sources, budget: float, price: float, hosts: Hosts) -> float:

@@ -88,7 +88,7 @@ def _place(
     size, count = family.size, families.odd.size
     # Entries and containers alike are members of a family; containers come after the entries.
     number, exponent = np.nonzero(opened)
-    repeats = opened[number, exponent]
+    repeats = opened[number, exponent].astype(np.intp)
     owner = np.repeat(number, repeats)  # family that each container serves
     member_level = np.concatenate([level, np.repeat(exponent, repeats)])
     member_family = np.concatenate([family, families.parent[owner]])
@@ -148,10 +148,11 @@ def pack_shared(
     position = np.empty_like(start)
     position[order] = start
     pieces = [unit // longer, *(1 << d for d in range(digits, -1, -1) if extra >> d & 1)]
-    pieces_start: Ints = block + np.cumsum(pieces) - np.array(pieces)
+    shares = np.array(pieces, dtype=np.int64)
+    shares_start: Ints = block + np.cumsum(shares) - shares
     return (
         _class_of(position, digits),
-        (*_class_of(pieces_start, digits), unit // np.array(pieces)),
+        (*_class_of(shares_start, digits), unit // shares),
     )
 
 

@@ -141,7 +141,7 @@ class Timetable:
             Epoch and number of the entry of each crawl, by entry and then by epoch.
         """
         due = first + (self.phase - first) % self.gap
-        count = np.maximum(0, -(-(end - due) // self.gap))
+        count = np.maximum(0, -(-(end - due) // self.gap)).astype(np.intp)
         entry = np.repeat(np.arange(len(self)), count)
         turn = np.arange(entry.size) - np.repeat(np.cumsum(count) - count, count)
         return due[entry] + turn * self.gap[entry], entry

@@ -93,7 +93,7 @@ class HardCase:
             utility = self.mean_utility[i] * rng.standard_exponential(row.sum())
             age = rng.random(row.sum())
             faded = utility * np.exp(-self.decay[i] * age)
-            epoch = np.repeat(np.arange(row.size), row)
+            epoch = np.repeat(np.arange(row.size), row.astype(np.intp))
             worth[i] = np.bincount(epoch, faded, row.size)
             aged[i] = np.bincount(epoch, faded * age, row.size)
         return ItemSums(worth, aged)

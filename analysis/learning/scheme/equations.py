@@ -42,7 +42,8 @@ def shot_noise(rate: float, decay: float, horizon: int, rng: Rng) -> Floats:
     decay = check_number("decay", decay, 0, low_open=True)
     count = rng.poisson(rate, check_integer("horizon", horizon, 1))
     worth = np.exp(-decay * rng.random(int(count.sum())))
-    sums = np.bincount(np.repeat(np.arange(horizon), count), weights=worth, minlength=horizon)
+    epoch = np.repeat(np.arange(horizon), count.astype(np.intp))
+    sums = np.bincount(epoch, weights=worth, minlength=horizon)
     return sums.astype(np.float64)
 
 

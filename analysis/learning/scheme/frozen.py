@@ -213,23 +213,20 @@ class FrozenPolicy:
 
 def _reachable(size: int, orders: Ints, cap: int) -> tuple[Ints, Ints]:
     """Joint ages reached from fresh arms, and the successor of each under each order."""
-    weights = cap ** np.arange(size)[::-1]
-    known, layer = np.array([], dtype=np.int64), np.ones((1, size), dtype=np.int64)
+    ages = layer = np.ones((1, size), dtype=np.int64)
     while layer.size:
-        codes = np.unique((layer - 1) @ weights)
-        codes = np.setdiff1d(codes, known)
-        known = np.union1d(known, codes)
-        if known.size > LARGEST_CHAIN:
+        later = _later(layer, orders, cap).reshape(-1, size)
+        count = len(ages)
+        ages, first = np.unique(np.concatenate([ages, later]), axis=0, return_index=True)
+        if len(ages) > LARGEST_CHAIN:
             raise ValueError(
                 f"cap must leave at most {LARGEST_CHAIN} joint ages of {size} sources, got {cap}"
             )
-        layer = _later(_decode(codes, weights, cap), orders, cap).reshape(-1, size)
-    ages = _decode(known, weights, cap)
-    return ages, np.searchsorted(known, (_later(ages, orders, cap) - 1) @ weights)
-
-
-def _decode(codes: Ints, weights: Ints, cap: int) -> Ints:
-    return codes[:, None] // weights % cap + 1
+        layer = ages[first >= count]
+    later = _later(ages, orders, cap)
+    rows = np.concatenate([ages, later.reshape(-1, size)])
+    _, place = np.unique(rows, axis=0, return_inverse=True)
+    return ages, place.ravel()[len(ages) :].reshape(later.shape[:2])
 
 
 def _later(ages: Ints, orders: Ints, cap: int) -> Ints:

@@ -304,7 +304,7 @@ def _settings(point: Mapping[str, Any], policy: str) -> dict[str, Any]:
 
 def _columns(log: pd.DataFrame, epochs: int) -> Floats:
     """Sum up each epoch: value found, fetches, answers 304, failures; shape (4, epochs)."""
-    epoch = log["epoch"].to_numpy()
+    epoch = log["epoch"].to_numpy(dtype=np.intp)
     kinds = {
         "value": log["reward"].to_numpy(),
         "fetches": np.ones(len(log)),

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from analysis.arrays import Floats
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
-from analysis.kernel_cache import njit
+from analysis.kernel_cache import COMPILED, njit
 
 Ints = NDArray[np.int32]
 Entries = NDArray[np.void]
@@ -70,8 +70,10 @@ class Calendar(NamedTuple):
 
 def empty_calendar(precision: str = "double") -> Calendar:
     """Return a calendar without room for any entry; its rates have one of the `PRECISIONS`."""
+    # Compiled code reads fields of records as attributes, NumPy those of a recarray alone.
+    kind = np.ndarray if COMPILED else np.recarray
     return Calendar(
-        np.empty(0, ENTRIES[precision]),
+        kind(0, ENTRIES[precision]),
         np.empty(0, np.int32),
         np.full(RING + 1, -1, np.int32),
         np.zeros(RING + 1, np.int32),
@@ -117,7 +119,11 @@ def _prefetch(typing_context: Any, address: Any) -> Any:
     return types.void(types.int64), generate
 
 
-prefetch: Any = intrinsic(_prefetch)
+def _no_prefetch(address: int) -> None:
+    """Do nothing, in place of `_prefetch` where nothing is compiled."""
+
+
+prefetch: Any = intrinsic(_prefetch) if COMPILED else _no_prefetch
 
 
 NO_CAPS = np.empty(0)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from analysis.kernel_cache import njit
+from analysis.kernel_cache import COMPILED, njit
 
 
 def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
@@ -26,7 +26,12 @@ def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
     return types.float64(types.float64, types.float64, types.float64), generate
 
 
-fma: Any = intrinsic(_fma)
+def _multiply_and_add(a: float, b: float, c: float) -> float:
+    """Return a b + c, rounded twice, in place of `_fma` where nothing is compiled."""
+    return a * b + c
+
+
+fma: Any = intrinsic(_fma) if COMPILED else _multiply_and_add
 
 
 @njit(inline="always")

@@ -174,7 +174,7 @@ class PartitionedScheduler:
         self._cheapest = float(sources.cost.min())
         age = np.broadcast_to(whole_numbers("ages", ages, len(sources), 0), len(sources))
         count = int(where.max()) + 1
-        if where.min() < 0 or np.bincount(where).min() == 0:
+        if where.min() < 0 or np.bincount(where.astype(np.intp)).min() == 0:
             raise ValueError(f"part must use every number from 0 to {count - 1}")
         self.members = [np.flatnonzero(where == p) for p in range(count)]
         parts = (

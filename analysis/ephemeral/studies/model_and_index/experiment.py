@@ -77,4 +77,4 @@ def random_cases(instances: int, rng: np.random.Generator) -> Cases:
         rng.uniform(0, 1, instances),
         rng.uniform(1, 3, instances),
     ]
-    return Cases(sources, np.choose(kind, shares) * sources.u_star, kind)
+    return Cases(sources, np.choose(kind.astype(np.intp), shares) * sources.u_star, kind)

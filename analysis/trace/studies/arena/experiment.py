@@ -21,7 +21,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
-from analysis.trace.replay import Clock, Visits, priorities
+from analysis.trace.replay import Clock, Visits, next_visits, priorities
 from analysis.trace.trace import DAY, HOUR, Trace
 
 RULES = {
@@ -201,12 +201,11 @@ def lateness(trace: Trace, visits: Visits, clock: Clock, warm_up: int) -> tuple[
     counted. `hours`: one number an item published after the warm-up, ``inf`` where nobody came;
     `unchanged`: 0 where there are no visits.
     """
-    time, place = trace.by_source
-    source = np.repeat(np.arange(len(trace)), np.diff(place))
+    time, _ = trace.by_source
     exists = (time >= clock.begin) & (time < clock.end)
-    time, source = time[exists] - clock.begin, source[exists]
+    time, source = time[exists] - clock.begin, trace.sources_in_turn[exists]
     # The first visit to the source of an item from its publication on.
-    at = np.searchsorted((visits.arm << 40) + visits.epoch * clock.period, (source << 40) + time)
+    at = next_visits(visits, source, time, clock)
     found = np.append(visits.arm, -1)[at] == source
     second = np.where(found, np.append(visits.epoch, 0)[at] * float(clock.period), np.inf)
     late = time >= warm_up * clock.period
