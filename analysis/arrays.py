@@ -1,17 +1,22 @@
-"""Types of NumPy arrays, as annotations name them, and arrays that nobody changes."""
+"""Types of NumPy arrays, arrays that nobody changes, and linear algebra that repeats itself."""
 
 from __future__ import annotations
 
-from functools import wraps
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _Type = TypeVar("_Type", bound=type)
+
+SHARED_FROM = 64
+"""States from which BLAS and LAPACK may share the work on a dense matrix between threads."""
 
 
 def read_only_arrays(cls: _Type) -> _Type:
@@ -50,3 +55,18 @@ def _lock(instance: Any) -> None:
         if isinstance(value, np.ndarray) and value.flags.writeable:
             values[name] = value.view()
             values[name].flags.writeable = False
+
+
+def one_thread(states: int) -> AbstractContextManager[object]:
+    """Return a context in which matrices of so many states are worked on by one thread.
+
+    Sums that threads share differ in their last digit by the number of threads.
+    """
+    return _libraries().limit(limits=1, user_api="blas") if states >= SHARED_FROM else nullcontext()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401  # whose BLAS is not NumPy's
+
+    return ThreadpoolController()

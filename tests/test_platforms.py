@@ -12,8 +12,11 @@ import sys
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
+from analysis.ephemeral import Sources, Utility, stochastic_index
 from analysis.report.paths import ROOT
+from analysis.restarts import RestartArm, thresholds, whittle_index
 from tests.answers import NAMES, answers
 
 #: Places, products of places and seconds, records, counters that wrap around.
@@ -66,6 +69,25 @@ def assert_the_same(found, expected, rtol):
 def test_sample_survives_interpreter_and_narrow_places(tmp_path):
     found = other(sys.executable, tmp_path / "answers.json", "narrow", SAMPLE)
     assert_the_same(found, answers(SAMPLE), 1e-12)
+
+
+def test_threads_of_blas_change_no_digit():
+    """Sums that two threads share would differ from those of one in their last digit."""
+    rng = np.random.default_rng(0)
+    states = 400
+    law = np.sort(rng.dirichlet(np.ones(states), states), axis=1)
+    arm = RestartArm(law, np.eye(states)[0], np.sort(rng.random(states)), np.zeros(states))
+    source = Sources([2.0], [1.0], [0.3])
+
+    def found():
+        curve = stochastic_index(source, 0, Utility(), tolerance=1e-4, points=500)
+        index = whittle_index(arm, 0.9).index
+        return curve.index.tobytes(), index.tobytes(), thresholds(arm, 0.9).crossings.tobytes()
+
+    with threadpool_limits(1, "blas"):
+        one = found()
+    with threadpool_limits(2, "blas"):
+        assert found() == one
 
 
 @pytest.mark.process

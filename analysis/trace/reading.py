@@ -3,7 +3,8 @@
 Rows with a defect are repaired or left out, and counted; other defects raise an error.
 
 =====================  ==========================================================================
-unparsable time        the row is left out
+unparsable time        the row is left out; times are those of ISO 8601, also by week (2021-W09-1)
+                       or day of the year (2021-060), at 24:00:00, with a comma, in small letters
 year in the future     the row is left out (later than `now`), and so are years before 1990
 no source              the row is left out; so is a source of several lines or over 200 letters
 duplicate row          left out, unless `duplicates` says that equal rows are different items
@@ -24,6 +25,7 @@ from os import PathLike
 
 import numpy as np
 import pandas as pd
+from dateutil.parser import isoparse
 
 from analysis.checks import check_choice, check_kind, shown
 from analysis.ephemeral.tables import LONGEST_NAME, read_careful_csv, unfit_names
@@ -36,7 +38,7 @@ LARGEST_SHARE = 0.1
 SHOWN = 5
 DUPLICATES = ("drop", "keep")
 _OFFSET = r"(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"
-_TIMED = r"\d[T ]\d"
+_TIMED = r"\d[Tt ]\d"
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def _repaired(
 ) -> tuple[Trace, list[Repair]]:
     # pandas cannot represent years after 2262 in nanoseconds; they are in the future, too.
     far = table["utc"].str.match(r"[3-9]\d{3}-|2[3-9]\d{2}-")
-    times = pd.to_datetime(table["utc"].mask(far, ""), utc=True, errors="coerce", format="ISO8601")
+    times = _times(table["utc"].mask(far, ""))
     nameless, *unfit = unfit_names(table["source"]).values()
     bad = {
         "no source, left out": pd.Series(nameless, table.index),
@@ -166,13 +168,37 @@ def _repaired(
     if duplicates == "drop":
         done["duplicate, left out"] = again.reindex(table.index, fill_value=False)
         kept = kept[~again]
+    repairs = list(_repairs(done))
+    rows = f" (of {len(table)} rows; {'; '.join(map(str, repairs))})" if repairs else ""
     if len(kept) < FEWEST:
         raise ValueError(
-            f"there must be at least {FEWEST} items to estimate rates, got {len(kept)}"
+            f"there must be at least {FEWEST} items to estimate rates, got {len(kept)}{rows}"
         )
     if kept["source"].nunique() < 2:
-        raise ValueError(f"there is one source only, {kept['source'].iloc[0]!r}: nothing to choose")
-    return Trace.of(kept["source"], kept["time"]), list(_repairs(done))
+        raise ValueError(
+            f"there is one source only, {kept['source'].iloc[0]!r}: nothing to choose{rows}"
+        )
+    return Trace.of(kept["source"], kept["time"]), repairs
+
+
+def _times(texts: pd.Series) -> pd.Series:
+    """Parse times as ISO 8601 has them; NaT where a text is none."""
+    times = _parsed(texts)
+    # pandas knows the usual forms, and those fast; dateutil knows them all.
+    rest = texts[times.isna() & (texts != "")]
+    return times.fillna(_parsed(rest.map(_usual_form)))
+
+
+def _parsed(texts: pd.Series) -> pd.Series:
+    return pd.to_datetime(texts, utc=True, errors="coerce", format="ISO8601")
+
+
+def _usual_form(text: str) -> str:
+    """Return a time of ISO 8601 in its usual form, or nothing."""
+    try:
+        return isoparse(text).isoformat()
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _repairs(masks: dict[str, pd.Series]) -> Iterator[Repair]:

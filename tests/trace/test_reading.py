@@ -67,6 +67,47 @@ def test_an_offset_moves_the_item_and_a_day_that_ends_in_digits_is_none(read):
     assert at["s8"].tolist() == [trace.second("2021-04-01")]
 
 
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2021-04-01T00:30:00z", "2021-04-01T00:30:00"),
+        ("2021-04-01t00:30:00Z", "2021-04-01T00:30:00"),
+        ("2021-04-01t00:30z", "2021-04-01T00:30:00"),
+        ("20210401T003000Z", "2021-04-01T00:30:00"),
+        ("2021-W13-4T00:30:00Z", "2021-04-01T00:30:00"),
+        ("2021W134T0030Z", "2021-04-01T00:30:00"),
+        ("2021-091T00:30:00Z", "2021-04-01T00:30:00"),
+        ("2021091T0030Z", "2021-04-01T00:30:00"),
+        ("2021-03-31T24:00:00Z", "2021-04-01T00:00:00"),
+        ("2021-03-31T24:00Z", "2021-04-01T00:00:00"),
+        ('"2021-04-01T00:30:07,25Z"', "2021-04-01T00:30:07"),
+        ("2021-04-01T00:30:07.25Z", "2021-04-01T00:30:07"),
+        ("2021-W13-4T02:30:00+02:00", "2021-04-01T00:30:00"),
+        ("2021-091t00:30:00-0330", "2021-04-01T04:00:00"),
+        ("2021-04-01T00Z", "2021-04-01T00:00:00"),
+    ],
+)
+def test_iso_8601_is_read_as_the_standard_has_it(read, text, time):
+    trace, repairs = read([*good(), f"s9,{text}"])
+    assert trace.times_of(trace.names.index("s9")).tolist() == [trace.second(time)]
+    moved = "+" in text or "-0330" in text
+    assert [r.what for r in repairs] == ["other time zone, moved to UTC"] * moved
+
+
+@pytest.mark.parametrize("text", ["2021-W54-1", "2021-366", "2021-04-31", "2021-04-01T24:01Z"])
+def test_times_that_are_none_are_left_out(read, text):
+    _, repairs = read([*good(), f"s9,{text}"])
+    assert [str(r) for r in repairs] == ["time that cannot be read, left out: 1 (row 42)"]
+
+
+def test_refusals_name_the_rows_left_out(read):
+    one = [row.replace("s1", "s0").replace("s2", "s0").replace("s3", "s0") for row in good()]
+    with pytest.raises(ValueError, match=r"one source only.*41 rows; time that.*: 1 \(row 42\)"):
+        read([*one, "s9,soon"])
+    with pytest.raises(ValueError, match=r"got 19 \(of 21 rows; time that.*row 21\); dupl.*row 22"):
+        read([*good(19), "s9,soon", good(1)[0]])
+
+
 def test_where_no_time_has_a_zone_utc_is_what_the_column_says(read):
     trace, repairs = read([row.removesuffix("Z") for row in good()])
     assert repairs == []

@@ -59,10 +59,11 @@ def due_dates(
     now : pandas.Timestamp
         Date of the current epoch, with a time zone.
     seconds : float
-        Length of an epoch.
+        Length of an epoch; positive. Intervals are whole seconds, at least 1, as these crawlers
+        keep them: each is rounded, which counts where epochs last a few seconds or less.
     budget : float, optional
         Fetches in an epoch: the threshold is then the multiplier of the relaxed problem, and the
-        fetches meet the budget, apart from those of sources that are never due.
+        fetches meet the budget, apart from that rounding and from sources that are never due.
     threshold : float, optional
         The threshold itself, such as `Scheduler.marginal_index`, instead of the budget.
     longest : float
@@ -71,7 +72,7 @@ def due_dates(
     Returns
     -------
     pandas.DataFrame
-        url; due_age (epochs, ``inf`` for never); interval (seconds); next_fetch (UTC, whole
+        url; due_age (epochs, ``inf`` for never); interval (whole seconds); next_fetch (UTC, whole
         seconds); overdue (whether that date has passed).
 
     Raises
@@ -110,7 +111,7 @@ def due_dates(
     else:
         threshold = check_number("threshold", threshold)
         due = epochs = due_ages(sources, threshold)
-    interval = np.round(np.minimum(epochs * seconds, longest))
+    interval = np.maximum(np.round(np.minimum(epochs * seconds, longest)), 1.0)
     left = np.round(np.maximum(interval - age * seconds, -FARTHEST))
     date = now.tz_convert("UTC").floor("s") + pd.to_timedelta(left, unit="s")
     columns = {"due_age": due, "interval": interval.astype(np.int64), "next_fetch": date}

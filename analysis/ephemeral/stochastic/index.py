@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from analysis.arrays import Floats, read_only_arrays
+from analysis.arrays import Floats, one_thread, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
@@ -112,10 +112,11 @@ def lattice_index(alpha: float, mean: float, law: Floats, step: float) -> tuple[
     size = law.size
     state = step * np.arange(size)
     # The rows of I - Q are dominated by their diagonal, so that elimination needs no pivoting.
-    packed = _factor(np.eye(size) - lattice_chain(alpha, law))
     right = np.column_stack([np.ones(size), mean - (1.0 - alpha) * state])
-    y, z = solve_triangular(packed, right, lower=True, unit_diagonal=True).T
-    w = solve_triangular(packed, law, trans="T")
+    with one_thread(size):
+        packed = _factor(np.eye(size) - lattice_chain(alpha, law))
+        y, z = solve_triangular(packed, right, lower=True, unit_diagonal=True).T
+        w = solve_triangular(packed, law, trans="T")
     waiting = -z / y
     epochs = 1.0 + _sum_before(w * y)
     index = mean + waiting * epochs + _sum_before(w * z)

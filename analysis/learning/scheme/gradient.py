@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, softmax
 
-from analysis.arrays import Floats, read_only_arrays
+from analysis.arrays import Floats, one_thread, read_only_arrays
 from analysis.checks import check_choice, check_integer, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
@@ -168,7 +168,8 @@ class ThresholdChain:
         states = self.x.shape[0]
         transition = self.transition
         try:
-            found = np.linalg.solve((np.eye(states) - transition).T + 1.0, np.ones(states))
+            with one_thread(states):
+                found = np.linalg.solve((np.eye(states) - transition).T + 1.0, np.ones(states))
         except np.linalg.LinAlgError as error:
             raise NotConverged(
                 f"q leaves the chain more than one recurrent class: {error}"
@@ -177,7 +178,8 @@ class ThresholdChain:
         mean_reward = (self.chance * self.rewards(objective)).sum(axis=1)
         gain = float(law @ mean_reward)
         anchored = np.eye(states) - transition + np.outer(np.ones(states), law)
-        bias: Floats = np.linalg.solve(anchored, mean_reward - gain)
+        with one_thread(states):
+            bias: Floats = np.linalg.solve(anchored, mean_reward - gain)
         check_solution(transition, mean_reward, gain, law, bias)
         return gain, law, bias
 

@@ -22,7 +22,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from analysis.arrays import Floats, Ints, read_only_arrays
+from analysis.arrays import Floats, Ints, one_thread, read_only_arrays
 from analysis.checks import check_integer, check_number
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
@@ -120,7 +120,8 @@ def policy_system(arm: RestartArm, discount: float, policy: Ints) -> Floats:
 def solve(systems: Floats, right: Floats) -> Floats:
     """Solve linear systems, or raise NotConverged if one is singular to working precision."""
     try:
-        return np.asarray(np.linalg.solve(systems, right))
+        with one_thread(systems.shape[-1]):
+            return np.asarray(np.linalg.solve(systems, right))
     except np.linalg.LinAlgError as error:
         raise NotConverged("a policy's equations are singular to working precision") from error
 

@@ -30,7 +30,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dgetrf, dtrtrs
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Floats, Ints, one_thread
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, stack_arms
 from analysis.restarts.whittle.elimination_steps import eliminate_batch, read_factors
@@ -75,7 +75,8 @@ def _steps(arm: RestartArm, discount: float, adaptive: bool) -> Elimination | No
     """Eliminate with as much care as the arm needs; None as `eliminate`."""
     found = None
     if arm.states >= LAPACK_FROM and arm.short < EXACT_ROWS:
-        found = _search_order(arm, discount) if adaptive else _eliminate_in_order(arm, discount)
+        with one_thread(arm.states):
+            found = _search_order(arm, discount) if adaptive else _eliminate_in_order(arm, discount)
     if found is None or not found.residual <= SAFE:
         found = in_floats(arm, discount, adaptive=adaptive, probes=False)
     if found is not None and not found.residual <= SAFE:

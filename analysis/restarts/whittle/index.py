@@ -30,7 +30,7 @@ from analysis.checks import check_choice, check_kind
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.whittle.definition import index_by_definition
+from analysis.restarts.whittle.definition import index_by_definition, solve
 from analysis.restarts.whittle.elimination import eliminate_all, multichain_error
 from analysis.restarts.whittle.elimination_steps import ROUNDING
 from analysis.restarts.whittle.rounding import TOLERANCE
@@ -189,9 +189,7 @@ def _index_by_ratio(arm: RestartArm, discount: float) -> tuple[Floats, float]:
         kernel = (waits[:, None] * arm.passive)[np.ix_(visited, visited)]
         policy_cost = np.where(waits, *costs)[visited]
         ones = np.ones(policy_cost.size)
-        solved = np.linalg.solve(
-            np.eye(ones.size) - discount * kernel, np.column_stack([policy_cost, ones])
-        )
+        solved = solve(np.eye(ones.size) - discount * kernel, np.column_stack([policy_cost, ones]))
         cost, length = arm.reset[visited] @ solved
         rate[k], restarts[k] = cost / length, 1 / (discount * length)
         # A system with positive inverse: the largest time to go is the norm of that.

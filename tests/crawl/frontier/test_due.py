@@ -53,6 +53,23 @@ def test_the_dates_ask_for_the_budget_on_average():
     assert (3600.0 / found["interval"]).sum() == pytest.approx(20.0, abs=1.0)
 
 
+@pytest.mark.parametrize("seconds", [1.0, 2.5, 60.0, 3600.0])
+def test_intervals_are_the_nearest_whole_seconds(seconds):
+    sources = some_sources(50)
+    found = dates(sources, budget=5.3, seconds=seconds, longest=1e9)
+    with np.errstate(divide="ignore"):
+        exact = np.minimum(seconds / relaxed_problem(sources, 5.3).frequency, 1e9)
+    assert (np.abs(found["interval"] - exact) <= 0.5).all()
+    assert (found["interval"] >= 1).all()
+    low, high = (5.3 / (1 + sign * 0.5 / seconds) for sign in (1, -1))
+    assert low <= (seconds / found["interval"])[exact < 1e9].sum() <= high
+
+
+def test_no_interval_is_shorter_than_a_second():
+    found = dates(some_sources(3), seconds=0.3, budget=2.9)
+    assert found["interval"].min() == 1
+
+
 @pytest.mark.parametrize(
     ("sources", "budget"),
     [

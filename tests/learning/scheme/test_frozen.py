@@ -46,6 +46,20 @@ def test_the_gradient_is_that_of_the_value(threshold, selected, arms, budget):
     assert (np.abs(gradient[:, :free]) > 1e-9).any() == (budget < arms)
 
 
+def test_many_arms_have_ages_of_their_own():
+    """3^41 joint ages are more than an int64 numbers; few of them are reached."""
+    size = 41
+    options = LspeOptions.corrected(kappa=1e-9)  # draws at random: ages are geometric to the cap
+    frozen = FrozenPolicy(SOURCES.subset(np.zeros(size, dtype=int)), options, 1, 3)
+    # The last two arms, or one twice; at first all arms, or all but one, are of one age.
+    assert len(np.unique(frozen.ages, axis=0)) == len(frozen.ages)
+    assert len(frozen.ages) == size * (size - 1) + 2 * size + 1
+    stays = 1 - 1 / size
+    content = SOURCES.subset([0]).state_at_age(np.arange(1, 4)[:, None])[:, 0]
+    earned = content @ [1 - stays, stays * (1 - stays), stays**2]
+    assert frozen.evaluate(np.zeros((size, 3))) == pytest.approx(earned, rel=1e-6)
+
+
 def test_the_value_is_what_a_long_run_earns():
     """A step of almost nothing keeps the thresholds where they are."""
     held = LspeOptions.corrected(step=1e-9)
