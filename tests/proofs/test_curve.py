@@ -10,12 +10,14 @@ import re
 import runpy
 import shutil
 import subprocess
+from collections import Counter
 from fractions import Fraction
 
 import pytest
 
 from analysis.report.paths import BOOK, ROOT
 from analysis.robots import RobotControl
+from analysis.robots.curve import lossless_until, saturated_from
 from analysis.robots.curve.values import optimal_curve
 
 PROOFS = ROOT / "proofs"
@@ -149,6 +151,50 @@ def test_no_strategy_costs_less_than_the_curve():
             costs = system.mean_costs(start, 12)
             assert all(cost >= 12 * per_tick - bound for cost in costs.values())
         assert max(system.mean_costs(follow, 12).values()) <= 12 * per_tick + bound
+
+
+def first_box(N, K, lam, mu, gamma):
+    """The condition of `first_box` in First.v, with the recursion of Level.v."""
+    rate, weight, total = lam / mu, Fraction(1), Fraction(1)
+    for k in range(K):
+        weight *= rate * min(N, K - k)
+        total += weight
+    t = gamma / mu / total
+    A, p, delta = -t, Fraction(1), rate / (1 + rate)
+    for n in range(1, min(K, N - 1) + 1):
+        A = -t + rate * n * A
+        p = (A + rate * n * p) / (1 + rate * n)
+        if n == K:
+            return (K * delta + p) / (K + 1) >= 0
+        delta = rate * (n * delta + p) / (1 + rate * (n + 1))
+    return delta >= 0
+
+
+def large_weights(N, K, lam, mu, gamma):
+    """The condition of `large_weights` in Large.v."""
+    load = lam * N / mu
+    total = sum(load**k for k in range(K + 1))
+    return (mu * (K > 1) + 2 * lam * (N - 1)) * total - lam * (N - 1) * load**K <= gamma
+
+
+def test_weights_of_the_corollaries_are_those_of_exact_optima():
+    rng = random.Random(4)
+    held = Counter()
+    for _ in range(12):
+        N, K = rng.randint(2, 5), rng.randint(1, 5)
+        lam, mu = (Fraction(rng.randint(1, 20), rng.randint(1, 20)) for _ in range(2))
+        ends = (f(N, lam, K, mu).gamma for f in (lossless_until, saturated_from))
+        for weight in map(Fraction, map(str, ends)):
+            for gamma in (weight * Fraction(999, 1000), weight, weight * Fraction(1001, 1000)):
+                system = System(N, K, lam, mu, gamma)
+                _, V, _ = system.optimum()
+                d = {(q, r): V[q, r + 1] - V[q, r] for q, r in system.boxes}
+                low = all(d[q, r] >= 0 for q, r in d if q + r >= K)
+                high = all(d[q, r] <= 0 for q, r in d if (q, r) != (K, N - 1))
+                assert first_box(N, K, lam, mu, system.gamma) == low
+                assert large_weights(N, K, lam, mu, system.gamma) == high
+                held.update([("low", low), ("high", high)])
+    assert min(held[key, side] for key in ("low", "high") for side in (True, False)) > 5
 
 
 def test_page_names_theorems_of_the_right_files():
