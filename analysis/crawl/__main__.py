@@ -1,10 +1,11 @@
-"""The commands of the crawler: ``python -m analysis.crawl live --help``."""
+"""The commands of the crawler: ``python -m analysis.crawl run --help``."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -12,11 +13,23 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from analysis.extras import missing_extra
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+"""Seconds of the units of time in options."""
+RUN_HELP = """example, from an empty folder:
+
+  python -m analysis.crawl run feeds.opml --out items.jsonl --contact you@example.org
+
+FEEDS is OPML, a text file with an address on each line (# begins a comment), CSV with the column
+url and, if you like, name, or one address: that of a feed, or of a page that names its feeds.
+Ctrl-C ends the crawl; the same command continues it. A changed list takes effect then.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "scrapy":
         Thread(target=_end_with, args=(options.open_end, options.remove), daemon=True).start()
         return run_scrapy(json.loads(options.settings))
+    if options.command == "run":
+        return _run(options)
     if options.command in ("status", "ask"):
         return _look(options)
     if options.command == "cluster":
@@ -49,9 +64,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _run(options: argparse.Namespace) -> int:
+    """Crawl a list of feeds."""
+    try:
+        from analysis.crawl.run import run
+    except ModuleNotFoundError as error:
+        print(f"error: {missing_extra(error, 'crawl')}", file=sys.stderr)
+        return 1
+    try:
+        return run(options)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nstopped; the same command continues", file=sys.stderr)
+        return 130
+
+
 def _look(options: argparse.Namespace) -> int:
     """Show the progress of a crawl, or make sources available again."""
-    from analysis.crawl.storage.progress import Progress
+    from analysis.crawl.storage.progress import (
+        Progress,
+        feeds_opml,
+        feeds_prometheus,
+        feeds_text,
+        read_feeds,
+    )
     from analysis.crawl.storage.store import ask_again
 
     try:
@@ -59,8 +97,22 @@ def _look(options: argparse.Namespace) -> int:
             ask_again(options.folder, options.urls)
             print(f"asked for again from the next epoch on: {', '.join(options.urls)}")
             return 0
+        feeds = read_feeds(options.folder)
+        if not feeds and (options.json or options.opml or options.prometheus):
+            raise ValueError(f"{options.folder} must be the state of a crawl of `run` for this")
+        if options.opml:
+            Path(options.opml).write_bytes(feeds_opml(feeds))
+        if options.json:
+            print(json.dumps(feeds, indent=1, ensure_ascii=False))
+        elif options.prometheus:
+            print(feeds_prometheus(feeds), end="")
+        elif feeds:
+            print(feeds_text(feeds))
+        if feeds and not options.page:
+            return 0
         progress = Progress.read(options.folder)
-        print(progress.text())
+        if not feeds:
+            print(progress.text())
         if options.page:
             Path(options.page).write_text(progress.page(), encoding="utf-8")
     except (OSError, ValueError, sqlite3.Error) as error:
@@ -124,9 +176,56 @@ def _end_with(open_end: int, folder: str | None) -> None:
     os._exit(1)
 
 
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.description, parser.epilog = "Crawl feeds; items go to a file of JSON Lines.", RUN_HELP
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("feeds", metavar="FEEDS", help="list of feeds, or an address")
+    add("--out", default="items.jsonl", help="file to which items are appended (items.jsonl)")
+    add("--state", help="folder of the state (that of --out with .state in place of .jsonl)")
+    add("--contact", help="your address of mail or web, which sites see; please give one")
+    add("--every", type=_seconds, help="time from one round to the next, as in 30m (1h)")
+    add("--budget", type=_positive, help="fetches in a round (each feed every 4h on average)")
+    add(
+        "--policy",
+        help="which feeds come next: index (default) or round-robin",
+    )
+    add("--max-age", type=_seconds, help="time after which a feed comes before others (7d)")
+    end = parser.add_mutually_exclusive_group()
+    end.add_argument("--rounds", type=_positive, help="rounds of this run (until you end it)")
+    end.add_argument("--until", type=_date, help="time after which no round begins, in ISO 8601")
+    add("--log", help="file for all that happens, fetch by fetch")
+    add("--local", action="store_true", help="fetch from addresses of your own network, too")
+
+
+def _seconds(text: str) -> float:
+    """Return the seconds of a time such as 90s, 30m, 1h or 7d."""
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
+    value = float(parts[1]) * UNITS[parts[2]] if parts else 0.0
+    if not 1.0 <= value <= 366 * 86_400.0:
+        raise argparse.ArgumentTypeError(f"must be from 1s to 366d, as in 30m, got {text!r}")
+    return value
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
+        raise argparse.ArgumentTypeError(f"must be an integer from 1 to 1000000000, got {text!r}")
+    return int(text)
+
+
+def _date(text: str) -> float:
+    """Return the Unix time of a date, which is local without a time zone."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError(f"must be as 2030-01-31T18:00, got {text!r}") from None
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m analysis.crawl", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    _add_run_options(commands.add_parser("run", help="crawl feeds into a file of JSON Lines"))
     show = commands.add_parser(
         "live",
         help="crawl a site on this machine in real time and show the policies side by side",
@@ -139,7 +238,11 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--port", type=int, default=8001, help="of the page; 0 for any that is free")
     show.add_argument("--seed", type=int, default=0, help="of the site")
     status = commands.add_parser("status", help="say how a crawl goes, running or not")
-    status.add_argument("folder", help="its JOBDIR")
+    status.add_argument("folder", help="its folder: that of the state of `run`, or its JOBDIR")
+    form = status.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print what is known of feeds as JSON")
+    form.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
+    status.add_argument("--opml", help="file to which the list of feeds is written, too")
     status.add_argument("--page", help="file to write it to as HTML, too")
     ask = commands.add_parser("ask", help="let a crawl ask sources again that said they are gone")
     ask.add_argument("folder", help="its JOBDIR")

@@ -1,4 +1,8 @@
-"""The progress of a crawl, read from its folder: as text for a terminal, and as an HTML page."""
+"""The progress of a crawl, read from its folder: as text for a terminal, and as an HTML page.
+
+A crawl of the command ``run`` also has a file with what is known of each feed (`read_feeds`), which
+the functions below write as text, as OPML and for Prometheus.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,17 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pandas as pd
 
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.storage.store import read_progress
 
+FEEDS = "feeds.json"
+"""File of what is known of each feed, after each round of ``run``."""
 TROUBLED = 20
 """Sources in trouble that are shown."""
 
@@ -105,3 +113,122 @@ def _troubled(sources: pd.DataFrame, epoch: int) -> pd.DataFrame:
         }
     )
     return table.head(TROUBLED)
+
+
+def read_feeds(folder: str | PathLike[str]) -> dict[str, Any]:
+    """Return what is known of the feeds of a crawl of ``run``; empty if there is none.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the state.
+
+    Returns
+    -------
+    dict
+        every (seconds from one round to the next), policy, rounds (ended), budget (fetches in a
+        round), next_round (UTC) and feeds, a list of dict: url, name, status (HTTP, 0 without an
+        answer) and reason (why the last fetch brought no feed, or empty), last (UTC, begin of the
+        round of the last fetch), next (UTC, begin of the round in which the next is expected),
+        fetches, items, failures (in a row), items_a_day (the learned rate, or None).
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged.
+    """
+    path = Path(folder) / FEEDS
+    if not path.is_file():
+        return {}
+    try:
+        whole: dict[str, Any] = json.loads(path.read_bytes())
+        for feed in whole["feeds"]:
+            feed["url"], feed["reason"], feed["items"]
+        whole["every"], whole["policy"], whole["rounds"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: delete it to begin its counts anew") from error
+    return whole
+
+
+def feeds_text(whole: dict[str, Any]) -> str:
+    """Return the feeds of a crawl as text, those in trouble first."""
+    feeds = whole["feeds"]
+    troubled = [feed for feed in feeds if feed["reason"]]
+    lines = [
+        f"feeds       {len(feeds)}, of which {len(troubled)} in trouble and "
+        f"{sum(not feed['last'] for feed in feeds)} not fetched yet",
+        f"items       {sum(feed['items'] for feed in feeds)}",
+        f"rounds      {whole['rounds']}, one each {whole['every']:g} s, "
+        f"up to {whole['budget']} fetches each",
+        f"next round  {whole['next_round']}",
+        f"policy      {whole['policy']}",
+    ]
+    if troubled:
+        lines += ["", "Feeds in trouble"]
+        for feed in troubled:
+            lines += [
+                feed["url"],
+                f"  {feed['reason']}; {feed['failures']} failed in a row; last fetch "
+                f"{feed['last']}, next {feed['next'] or 'never'}",
+            ]
+    table = pd.DataFrame(
+        {
+            "items": [feed["items"] for feed in feeds],
+            "items a day (learned)": [
+                "" if feed["items_a_day"] is None else f"{feed['items_a_day']:.2f}"
+                for feed in feeds
+            ],
+            "fetches": [feed["fetches"] for feed in feeds],
+            "last fetch": [feed["last"] or "none" for feed in feeds],
+            "next fetch": [feed["next"] or "none" for feed in feeds],
+            "feed": [feed["url"] for feed in feeds],
+        }
+    )
+    return "\n".join(
+        [*lines, "", "All feeds (next fetch: as expected now)", table.to_string(index=False)]
+    )
+
+
+def feeds_opml(whole: dict[str, Any]) -> bytes:
+    """Return the feeds of a crawl as OPML."""
+    root = ElementTree.Element("opml", version="2.0")
+    ElementTree.SubElement(ElementTree.SubElement(root, "head"), "title").text = "Feeds"
+    body = ElementTree.SubElement(root, "body")
+    for feed in whole["feeds"]:
+        facts = {"type": "rss", "text": feed["name"], "title": feed["name"], "xmlUrl": feed["url"]}
+        ElementTree.SubElement(body, "outline", facts)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def feeds_prometheus(whole: dict[str, Any]) -> str:
+    """Return the feeds of a crawl as metrics, in the text format of Prometheus."""
+    feeds = whole["feeds"]
+    lines = []
+
+    def add(name: str, kind: str, text: str, values: dict[str, Any]) -> None:
+        lines.extend([f"# HELP crawl_{name} {text}", f"# TYPE crawl_{name} {kind}"])
+        lines.extend(f"crawl_{name}{labels} {value}" for labels, value in values.items())
+
+    def each(field: str) -> dict[str, Any]:
+        return {
+            f'{{feed="{_escaped(feed["url"])}"}}': feed[field]
+            for feed in feeds
+            if feed[field] is not None
+        }
+
+    add("rounds_total", "counter", "Rounds that have ended.", {"": whole["rounds"]})
+    add("feeds", "gauge", "Feeds in the list.", {"": len(feeds)})
+    troubled = sum(bool(feed["reason"]) for feed in feeds)
+    add("feeds_in_trouble", "gauge", "Feeds whose last fetch failed.", {"": troubled})
+    add("feed_items_total", "counter", "Items found in a feed.", each("items"))
+    add("feed_fetches_total", "counter", "Fetches of a feed.", each("fetches"))
+    add("feed_failures", "gauge", "Failed fetches of a feed in a row.", each("failures"))
+    add("feed_http_status", "gauge", "HTTP status of its last fetch, 0 for none.", each("status"))
+    add("feed_items_per_day", "gauge", "Learned rate of a feed.", each("items_a_day"))
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """Return the value of a label as Prometheus writes it."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

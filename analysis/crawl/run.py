@@ -1,0 +1,597 @@
+"""One command that crawls a list of feeds: ``python -m analysis.crawl run feeds.opml``.
+
+A *round* is an epoch of `analysis.crawl.scheduler`: in each, some feeds are fetched. Every feed
+that was never fetched is fetched at once, those of a host a second apart. After that a round has a
+budget, and its fetches are spread over the time to the next one. Which feeds come next is decided
+by the index policy with rates from the dates in the feeds.
+
+Items are appended to a file of JSON Lines, each at least once. Beside it is the folder of the
+state:
+
+* ``feeds.csv``, the list, as the setting ``CRAWL_SOURCES`` has it;
+* ``crawl.sqlite``, from which the next run continues (`analysis.crawl.storage.store`);
+* ``feeds.json``, written after each round: what ``status`` shows, as
+  `analysis.crawl.storage.progress` describes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import logging
+import math
+import re
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+import numpy as np
+from lxml import etree
+from scrapy import Request, signals
+from scrapy.crawler import Crawler, CrawlerProcess
+from scrapy.http import HtmlResponse, Response
+
+from analysis import __version__
+from analysis.checks import check_choice, check_file
+from analysis.crawl.feeds.reader import HALF_LIFE, read_feed
+from analysis.crawl.feeds.reply import Reply, Unreadable
+from analysis.crawl.fetching import requests
+from analysis.crawl.fetching.headers import plain_headers
+from analysis.crawl.fetching.hosts import host_of, plain_address
+from analysis.crawl.fetching.requests import Job
+from analysis.crawl.frontier.frontier import Frontier
+from analysis.crawl.frontier.state import DAY, FORBIDDEN, FOUND, GONE, Outcome
+from analysis.crawl.scheduler import EpochScheduler, FeedSpider
+from analysis.crawl.storage.progress import FEEDS, read_feeds
+from analysis.crawl.storage.store import Store
+from analysis.files import replacing
+
+POLICIES = {
+    "index": "analysis.crawl.policies.listing_index",
+    "round-robin": "analysis.crawl.policies.round_robin",
+}
+"""Policies that need no rates, by the name of the option."""
+EVERY = 3600.0
+"""Default seconds from one round to the next."""
+BETWEEN = 4 * 3600.0
+"""Seconds between two fetches of a feed, on average over all feeds, at the default budget."""
+MAX_AGE = 7 * DAY
+"""Default seconds after which a feed comes before all others."""
+GAP = 1.0
+"""Seconds between two fetches from a host when feeds are fetched for the first time."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Bytes of a list of feeds."""
+SHOWN = 5
+"""Feeds whose trouble is printed after a round; ``status`` shows all."""
+FARTHEST = 400
+"""Rounds for which the next fetch is predicted."""
+FEED_TYPES = ("rss+xml", "atom+xml", "feed+json", "rdf+xml")
+"""Ends of the media types by which a page names its feeds."""
+
+
+class Feed(NamedTuple):
+    """A feed of a list: its address and its name."""
+
+    url: str
+    name: str
+
+
+# ------------------------------------------------------------------------------ the list of feeds
+
+
+def read_list(path: str) -> list[Feed]:
+    """Read the feeds of a file: OPML, CSV with the column url, or an address on each line.
+
+    An address that is listed twice counts once.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and the line of what is wrong.
+    OSError
+        If the file cannot be read.
+    """
+    content = Path(check_file("FEEDS", path, MOST_BYTES)).read_bytes()
+    if content.lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n").startswith(b"<"):
+        rows = _outlines(path, content)
+    else:
+        wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        try:
+            text = content.decode("utf-16" if wide else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise ValueError(f"{path}, line {line}: the text must be in UTF-8") from None
+        rows = _table(path, text) if _is_table(path, text) else _lines(text)
+    feeds: dict[str, Feed] = {}
+    for line, url, name in rows:
+        address = _address(f"{path}, line {line}", url)
+        feeds.setdefault(address, Feed(address, name.strip() or address))
+    if not feeds:
+        raise ValueError(f"{path}: no feeds are listed")
+    return list(feeds.values())
+
+
+def _outlines(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:
+    """Yield line, address and name of the outlines of OPML, however deep."""
+    if b"<!ENTITY" in content.replace(b"\x00", b""):
+        raise ValueError(f"{path}: OPML must not declare entities")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise ValueError(f"{path}, line {error.lineno}: no valid XML: {error.msg}") from None
+    if not isinstance(root.tag, str) or etree.QName(root).localname.lower() != "opml":
+        raise ValueError(f"{path}, line {root.sourceline}: the file must be OPML, got <{root.tag}>")
+    for outline in root.iter("{*}outline"):
+        facts = {name.lower(): value for name, value in outline.items()}
+        if "xmlurl" in facts:
+            name = facts.get("title") or facts.get("text") or ""
+            yield outline.sourceline, facts["xmlurl"], name
+
+
+def _is_table(path: str, text: str) -> bool:
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    names = [name.strip(' "').lower() for name in re.split("[,;\t]", first)]
+    return "url" in names or path.lower().endswith(".csv")
+
+
+def _table(path: str, text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield line, address and name of the rows of CSV, with commas, semicolons or tabs."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    rows = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count))
+    header: list[str] = []
+    try:
+        for row in rows:
+            if not any(cell.strip() for cell in row):
+                continue
+            if not header:
+                header = [name.strip().lower() for name in row]
+                if "url" not in header:
+                    raise ValueError(f"{path}, line {rows.line_num}: a column must be named url")
+                continue
+            cells = dict(zip(header, row, strict=False))
+            yield rows.line_num, cells.get("url", ""), cells.get("name", "")
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {rows.line_num}: no valid CSV: {error}") from None
+
+
+def _lines(text: str) -> Iterator[tuple[int, str, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        url = re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip()  # a # within is a fragment
+        if url:
+            yield number, url, ""
+
+
+def _address(place: str, url: str) -> str:
+    """Return the normal form of the address of a feed; raise, naming the place, if it is none."""
+    try:
+        parts = urlsplit(url.strip())
+        if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
+            raise ValueError("it must begin with http:// or https:// and a host")
+        if re.search(r"\s", url.strip()):
+            raise ValueError("it must have no spaces")
+        return plain_address(url)
+    except ValueError as error:
+        shown = repr(url.strip()[:200])
+        raise ValueError(f"{place}: {shown} is no address of a feed: {error}") from None
+
+
+class PageSpider(FeedSpider):
+    """Fetches one address: a feed, or a page whose feeds it lists in `feeds`."""
+
+    page = ""
+    feeds: list[Feed]  # what was found
+    reasons: list[str]  # why nothing was
+
+    async def start(self) -> Any:
+        """Request the page."""
+        meta = {"handle_httpstatus_all": True}
+        yield Request(self.page, self.parse, errback=self.failed, meta=meta)
+
+    def parse(self, response: Response, **more: Any) -> None:
+        """Take the feed, or the feeds that the page names with ``link rel=alternate``."""
+        if response.status >= 300:
+            self.reasons.append(_reason("", response.status, ""))
+            return
+        headers = plain_headers(response.headers)
+        reply = Reply(response.status, headers, response.body, url=response.url)
+        try:
+            read_feed(reply, "")
+            self.feeds.append(Feed(plain_address(self.page), self.page))
+            return
+        except Unreadable:
+            self.reasons.append("neither a feed nor a page that names one (link rel=alternate)")
+        page = HtmlResponse(response.url, body=response.body, headers=response.headers)
+        base = urljoin(response.url, page.css("base::attr(href)").get("").strip())
+        for link in page.css("link[href][rel~=alternate i]"):
+            kind = link.attrib.get("type", "").split(";")[0].strip().lower()
+            url = urljoin(base, link.attrib["href"].strip())
+            if kind.endswith(FEED_TYPES) and urlsplit(url).scheme in ("http", "https"):
+                address = _address(self.page, url)
+                if address not in [feed.url for feed in self.feeds]:
+                    name = link.attrib.get("title", "").strip()
+                    self.feeds.append(Feed(address, name or address))
+
+    def failed(self, failure: Any) -> None:
+        """Keep the reason why there is no answer."""
+        self.reasons.append(failure.getErrorMessage() or "no answer")
+
+
+# -------------------------------------------------------------------------------------- the crawl
+
+
+class RoundScheduler(EpochScheduler):
+    """The scheduler of the command: new feeds at once, a line a round, and ``feeds.json``.
+
+    Its setting ``RUN`` has the options: folder, rounds, every, policy and names of feeds.
+    """
+
+    def _prepare(self) -> None:
+        run = self._crawler.settings["RUN"]
+        self._names: dict[str, str] = dict(run["names"])
+        self._options = {name: run[name] for name in ("every", "policy")}
+        self._path = Path(run["folder"]) / FEEDS
+        kept = read_feeds(run["folder"])
+        self._known = {feed["url"]: feed for feed in kept.get("feeds", [])}
+        self._counted_epochs = int(kept.get("rounds", 0))
+        self._counted: list[Outcome] = []
+        self._ended: list[Outcome] = []  # since the last line was printed
+        self._reasons = _Reasons()
+        logging.getLogger(requests.__name__).addHandler(self._reasons)
+        super()._prepare()
+        if run["rounds"]:
+            self._given = replace(self._given, epochs=self.frontier.epoch + run["rounds"])
+        self._say_start()
+
+    def _begin(self) -> None:
+        """Open a round, in which feeds that were never fetched come on top of the budget."""
+        self._count()  # what ended after the last round did
+        new = np.array([not kind for kind in self.frontier.kind]) & self.frontier.available
+        self.frontier.budget = max(self._given.budget, int(new.sum()))
+        super()._begin()
+
+    def _spread(self, sources: list[int], ends: float) -> None:
+        """Queue first fetches at once, with gaps on each host, and the others over the round."""
+        new = [i for i in sources if not self.frontier.kind[i]]
+        super()._spread([i for i in sources if self.frontier.kind[i]], ends)
+        now, used = self.now(), dict[str, int]()
+        for i in new:
+            url = self.frontier.names[i]
+            before = used.get(host_of(url), 0)
+            used[host_of(url)] = before + 1
+            self._requests.push(Job(url, url), now + GAP * before)
+
+    def _save(self) -> None:
+        """Write ``feeds.json`` and the state, and print a line, after a round."""
+        before = {url: feed["reason"] for url, feed in self._known.items()}
+        # A kill between the two files leaves the counts of a round that is ended again.
+        if self.frontier.epoch > self._counted_epochs:
+            self._count()
+        self._write_feeds()
+        super()._save()
+        self._say_round(before)
+
+    def _count(self) -> None:
+        """Add the outcomes of the round to what is known of their feeds."""
+        frontier, now = self.frontier, _iso(self._time_of(self.frontier.epoch - 1))
+        for outcome in frontier.outcomes:
+            if any(outcome is one for one in self._counted):
+                continue
+            self._ended.append(outcome)
+            url = frontier.names[outcome.source]
+            known = self._known.get(url, {})
+            reason = "" if outcome.kind == FOUND else self._reasons.of(url)
+            self._known[url] = known | {
+                "url": url,
+                "status": outcome.status,
+                "reason": _reason(outcome.kind, outcome.status, reason),
+                "last": now,
+                "fetches": known.get("fetches", 0) + 1,
+                "items": known.get("items", 0) + outcome.items,
+            }
+        self._counted = frontier.outcomes
+
+    def close(self, reason: str) -> None:
+        """End the crawl; print what has been fetched since the last line."""
+        super().close(reason)
+        logging.getLogger(requests.__name__).removeHandler(self._reasons)
+        if hasattr(self, "frontier"):
+            self._count()
+            if ended := self._ended:
+                items = _counted(sum(outcome.items for outcome in ended), "new item")
+                print(f"after that: {_counted(len(ended), 'feed')} fetched, {items}", flush=True)
+
+    def _write_feeds(self) -> None:
+        """Write what ``status`` shows."""
+        frontier = self.frontier
+        rate = getattr(frontier.policy, "rate", None)
+        soonest = next_rounds(frontier, self._given.max_age)
+        rows = []
+        for i, url in enumerate(frontier.names):
+            blank = {"status": 0, "reason": "", "last": "", "fetches": 0, "items": 0}
+            known = blank | self._known.get(url, {})
+            a_day = None
+            if rate is not None and frontier.memory[i]:  # the policy learns, and has seen the feed
+                a_day = round(float(rate[i] * DAY / frontier.seconds), 3)
+            rows.append(
+                known
+                | {
+                    "url": url,
+                    "name": self._names.get(url, url),
+                    "failures": int(frontier.failures[i]),
+                    "items_a_day": a_day,
+                    "next": _iso(self._time_of(int(soonest[i]))) if soonest[i] >= 0 else "",
+                }
+            )
+        whole = self._options | {
+            "rounds": frontier.epoch,
+            "budget": self._given.budget,
+            "next_round": _iso(self._time_of(frontier.epoch)),
+            "feeds": rows,
+        }
+        with replacing(self._path) as file:
+            file.write(json.dumps(whole, indent=1, ensure_ascii=False).encode())
+        self._counted_epochs = frontier.epoch
+
+    def _time_of(self, epoch: int) -> float:
+        return self._began + epoch * self._given.period
+
+    def _say_start(self) -> None:
+        frontier = self.frontier
+        new = sum(not kind for kind in frontier.kind)
+        size = _counted(len(frontier.names), "feed")
+        parts = [f"{size}, up to {self._given.budget} fetched in a round"]
+        if frontier.epoch:
+            parts.append(f"continued after {_counted(frontier.epoch, 'round')}")
+        if new:
+            parts.append(f"{_counted(new, 'feed')} fetched for the first time")
+        if not frontier.is_open and self.now() < self._next_epoch() < math.inf:
+            parts.append(f"next round at {_clock(self._next_epoch())}")
+        print("; ".join(parts), flush=True)
+
+    def _say_round(self, before: dict[str, str]) -> None:
+        """Print a line for a round, and one for each of the first feeds in trouble since then."""
+        troubled = [url for url in self.frontier.names if self._known.get(url, {}).get("reason")]
+        fresh = [url for url in troubled if self._known[url]["reason"] != before.get(url)]
+        ended, self._ended = self._ended, []
+        items = sum(outcome.items for outcome in ended)
+        line = (
+            f"{_clock(self.now())} round {self.frontier.epoch}: "
+            f"{_counted(len(ended), 'feed')} fetched, {_counted(items, 'new item')}, "
+            f"{_counted(len(troubled), 'feed')} in trouble"
+        )
+        if self.frontier.late:
+            line += f", {len(self.frontier.late)} under way"
+        if not self._done:
+            line += f"; next round at {_clock(self._time_of(self.frontier.epoch))}"
+        print(line, flush=True)
+        for url in fresh[:SHOWN]:
+            print(f"  {url}: {self._known[url]['reason']}", flush=True)
+        if len(fresh) > SHOWN:
+            print(f"  and {len(fresh) - SHOWN} more: see status", flush=True)
+
+
+def next_rounds(frontier: Frontier, max_age: int) -> np.ndarray:
+    """Predict the round in which each feed is fetched next, if nothing new is learned until then.
+
+    Feeds are ranked by the index, or by age without one; hosts that limit fetches are ignored. A
+    feed that is gone, or not reached in `FARTHEST` rounds, has -1.
+    """
+    policy = deepcopy(frontier.policy)  # an index may keep the ages that it was asked for
+    index: Callable[[Any], Any] = getattr(policy, "index", lambda age: age)
+    age, soonest = frontier.age.copy(), np.full(frontier.age.size, -1)
+    gone = np.array([kind == GONE for kind in frontier.kind])
+    for epoch in range(frontier.epoch, frontier.epoch + FARTHEST):
+        if (gone | (soonest >= 0)).all():
+            break
+        rank = np.where(age >= max_age, np.inf, np.asarray(index(age), dtype=float))
+        rank[gone | (frontier.rest_until > epoch)] = -np.inf
+        first = np.argsort(-rank, kind="stable")[: frontier.budget]
+        first = first[rank[first] > -np.inf]
+        soonest[first] = np.where(soonest[first] < 0, epoch, soonest[first])
+        age[first] = 0
+        age += 1
+    return soonest
+
+
+class _Reasons(logging.Handler):
+    """Keeps the last reason for which the fetch of each address failed, as it is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reasons: dict[str, str] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the reason of a record with an address and a reason."""
+        if isinstance(record.args, tuple) and len(record.args) == 2:
+            url, reason = map(str, record.args)
+            self._reasons[url] = " ".join(reason.split())[:200]
+
+    def of(self, url: str) -> str:
+        """Return and forget the reason of an address, empty if there is none."""
+        return self._reasons.pop(url, "")
+
+
+def _reason(kind: str, status: int, logged: str) -> str:
+    """Return why a fetch brought no feed, in words; empty if it did."""
+    if kind == FOUND:
+        return ""
+    if kind == FORBIDDEN:
+        return "robots.txt forbids it"
+    if status >= 300:
+        phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else "unknown"
+        more = f": {logged}" if logged and logged != f"status {status}" else ""
+        return f"HTTP status {status} ({phrase}){more}"
+    return logged or ("the answer is not a feed" if status else "no answer")
+
+
+def _iso(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _clock(time: float) -> str:
+    """Return a local time, with its date unless that is today."""
+    local = datetime.fromtimestamp(time).astimezone()
+    day = "" if local.date() == datetime.now().astimezone().date() else "%Y-%m-%d "
+    return local.strftime(day + "%H:%M:%S")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; return its exit status.
+
+    Raises ValueError or OSError with one sentence if the list or an option is wrong.
+    """
+    out = Path(options.out)
+    if out.is_dir() or not out.parent.is_dir():
+        raise ValueError(f"--out must be a file in a folder that exists, got {options.out}")
+    folder = Path(options.state) if options.state else out.with_suffix(".state")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--state must be a folder, got the file {folder}")
+    kept = read_feeds(folder)
+    chosen = {"every": options.every or kept.get("every", EVERY)}
+    chosen["policy"] = options.policy or kept.get("policy", "index")
+    check_choice("--policy", chosen["policy"], list(POLICIES))
+    for name, value in chosen.items():
+        if kept and kept[name] != value:
+            raise ValueError(
+                f"{folder} is the state of a crawl with --{name} {_shown(kept[name])}: leave "
+                f"--{name} out, or name another folder with --state"
+            )
+    rounds = options.rounds
+    if options.until:
+        left = options.until - datetime.now(UTC).timestamp()
+        if left <= 0:
+            raise ValueError("--until must be a time that has not passed")
+        rounds = int(left // chosen["every"]) + 1
+    agent = _user_agent(options.contact)
+    address = urlsplit(options.feeds).scheme.lower() in ("http", "https")
+    own_list = folder / "feeds.csv"
+    feeds: list[Feed] = []
+    if address:
+        _address("FEEDS", options.feeds)
+        if kept:  # a crawl goes on although its page may be out of reach
+            feeds = [Feed(feed["url"], feed["name"]) for feed in kept["feeds"]]
+    else:
+        feeds = read_list(options.feeds)
+    if not options.contact:
+        print(
+            "note: give sites a way to reach you, with --contact you@example.org; some block "
+            "crawlers that name none",
+            flush=True,
+        )
+    try:
+        Store(folder).close()  # refused here in one sentence, by Scrapy with a traceback
+    except ValueError as error:
+        raise ValueError(str(error).replace("JOBDIR", "--state")) from None
+    settings: dict[str, Any] = {
+        "USER_AGENT": agent,
+        "ROBOTSTXT_OBEY": True,
+        "COOKIES_ENABLED": False,
+        "TELNETCONSOLE_ENABLED": False,
+        "CRAWL_LOCAL_ADDRESSES": options.local,
+        "LOG_LEVEL": "INFO" if options.log else "WARNING",
+        "LOG_FILE": options.log,
+        "LOG_FORMAT": "%(asctime)s %(levelname)s: %(message)s" if options.log else "%(message)s",
+    }
+    process = CrawlerProcess(settings)
+    ends: list[str] = []
+    failures: list[Any] = []
+
+    def crawl(_: Any = None) -> Any:
+        if not feeds:
+            return None
+        return process.crawl(_crawler(process, settings | _crawl_settings(), ends))
+
+    def _crawl_settings() -> dict[str, Any]:
+        _write_list(own_list, feeds, chosen["every"])
+        share = math.ceil(len(feeds) * chosen["every"] / BETWEEN)
+        max_age = max(math.ceil((options.max_age or MAX_AGE) / chosen["every"]), 1)
+        budget = min(options.budget or share, len(feeds))
+        if budget * max_age < len(feeds):
+            print(
+                f"note: {budget} fetches in a round are too few to fetch {len(feeds)} feeds each "
+                f"within --max-age: they are fetched in turn",
+                flush=True,
+            )
+        names = {feed.url: feed.name for feed in feeds}
+        return {
+            "SCHEDULER": "analysis.crawl.run.RoundScheduler",
+            "CRAWL_SOURCES": str(own_list),
+            "CRAWL_BUDGET": budget,
+            "CRAWL_PERIOD": chosen["every"],
+            "CRAWL_POLICY": POLICIES[chosen["policy"]],
+            "CRAWL_MAX_AGE": max_age,
+            "JOBDIR": str(folder),
+            "FEEDS": {str(out.resolve()): {"format": "jsonlines", "encoding": "utf-8"}},
+            "RUN": chosen | {"folder": str(folder), "rounds": rounds, "names": names},
+        }
+
+    reasons: list[str] = []
+    if feeds:
+        crawl().addErrback(failures.append)
+    else:
+        found = {"page": options.feeds, "feeds": feeds, "reasons": reasons}
+        looking = process.create_crawler(type("Page", (PageSpider,), found))
+        process.crawl(looking).addCallback(crawl).addErrback(failures.append)
+    process.start()
+    for failure in failures:
+        if not failure.check(ValueError, OSError):
+            failure.raiseException()
+        raise ValueError(failure.getErrorMessage().replace("JOBDIR", "--state"))
+    if not feeds:
+        raise ValueError(f"{options.feeds}: {(reasons or ['no answer'])[-1]}")
+    if ends != ["finished"]:
+        print(f"stopped; the same command continues from {folder}", flush=True)
+        return 130 if ends == ["shutdown"] else 1
+    return 0
+
+
+def _crawler(process: CrawlerProcess, settings: dict[str, Any], ends: list[str]) -> Crawler:
+    """Return the crawler of the feeds, which adds the reason of its end to a list."""
+    crawler = process.create_crawler(type("Feeds", (FeedSpider,), {"custom_settings": settings}))
+
+    def closed(reason: str) -> None:
+        ends.append(reason)
+
+    crawler.signals.connect(closed, signals.spider_closed, weak=False)
+    return crawler
+
+
+def _write_list(path: Path, feeds: list[Feed], every: float) -> None:
+    """Write the list as ``CRAWL_SOURCES`` has it; rates are not used, but must be there."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["name", "url", "arrival_rate", "mean_utility", "decay_rate"])
+    decay = math.log(2.0) * every / HALF_LIFE
+    # Names of feeds may be equal, those of sources may not.
+    table.writerows([feed.url, feed.url, 1.0, 1.0, decay] for feed in feeds)
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
+
+
+def _user_agent(contact: str | None) -> str:
+    if contact is None:
+        return f"which-feed-next/{__version__}"
+    if not re.fullmatch(r"[!-~]*(?:@|://)[!-~]+", contact) or not contact.isascii():
+        raise ValueError(f"--contact must be an address of mail or web, got {contact!r}")
+    return f"which-feed-next/{__version__} (+{contact})"
+
+
+def _shown(value: Any) -> str:
+    """Return the value of an option as a user types it."""
+    if isinstance(value, str):
+        return value
+    units = {"d": DAY, "h": 3600.0, "m": 60.0, "s": 1.0}
+    unit = next((unit for unit in units if not value % units[unit]), "s")
+    return f"{value / units[unit]:g}{unit}"
