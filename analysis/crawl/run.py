@@ -253,6 +253,10 @@ class RoundScheduler(EpochScheduler):
     def _begin(self) -> None:
         """Open a round, in which feeds that were never fetched come on top of the budget."""
         self._count()  # what ended after the last round did
+        known = self.frontier.crawl_delay
+        hosts = {host_of(url) for url in self.frontier.names}
+        # Else a host whose robots.txt was not read yet is asked for a single feed.
+        self.frontier.import_state({}, {h: (GAP, 0, 0) for h in hosts if h not in known})
         new = np.array([not kind for kind in self.frontier.kind]) & self.frontier.available
         self.frontier.budget = max(self._given.budget, int(new.sum()))
         super()._begin()
