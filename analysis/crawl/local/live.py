@@ -175,6 +175,7 @@ def summary(given: Demonstration, folder: Path) -> dict[str, Any]:
     found, rows = {}, []
     for name, policy in POLICIES.items():
         log = read_log(folder / policy)
+        log = log[log["epoch"] < given.epochs]  # not what ended after the last epoch
         epochs = log["epoch"].to_numpy(dtype=np.intp)
         reward = np.bincount(epochs, log["reward"], given.epochs).astype(np.float64)
         reached = int(epochs.max()) + 1 if len(log) else 0
