@@ -58,7 +58,7 @@ def used(face, name, made):
     if name in ("RobotControl", "FleetControl", "JointSystem", "RobotSystem"):
         return made.solve()
     if name == "GeneralQueue":
-        return made.measures
+        return made.measures()
     if name == "Experiment":
         sources = made.sources(made.trained)
         makers = (trace.NutchAdaptive, trace.StormCrawler, trace.EntryFrequency, trace.AutoTtl)

@@ -95,6 +95,19 @@ def test_every_price_gives_a_bound():
                 assert dual_value(sources, budget, pages, **prices) >= found.primal
 
 
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_prices_are_paid_where_limits_bind_alone(seed, fresh):
+    sources, budget, pages = drawn(seed)
+    found = priced_problem(sources, budget, pages, fresh=fresh)
+    spent, taken = found.frequency @ sources.cost, found.pages.sum()
+    assert spent <= budget * (1 + 1e-7)
+    assert taken <= pages * (1 + 1e-7)
+    assert found.primal == pytest.approx(found.bound, rel=1e-5)
+    unpaid = found.subsidy * (budget - spent) + found.price * (pages - taken)
+    assert unpaid == pytest.approx(0.0, abs=1e-4 * found.bound)
+
+
 def test_enough_pages_leave_the_bound_of_part_one():
     for seed in range(5):
         sources, budget, _ = drawn(seed)

@@ -255,6 +255,34 @@ def test_wrong_settings_are_refused(trace, change, said):
         Experiment(trace, **{**facts, **change})
 
 
+@pytest.mark.parametrize(("period", "phases"), [(1800, 2), (7200, 3), (86_400, 2)])
+def test_weeks_are_what_their_visits_find(period, phases):
+    """Visit by visit, with values, half-lives and epochs of any length."""
+    rng = np.random.default_rng(period)
+    items = [np.sort(rng.integers(0, 6 * WEEK, number)) for number in (400, 100, 3)]
+    source, time = np.repeat([0, 1, 2], [400, 100, 3]), np.concatenate(items)
+    order = np.argsort(time, kind="stable")
+    trace = Trace(("a", "b", "c"), np.datetime64("2026-01-01", "s"), source[order], time[order])
+    value, half_life = rng.uniform(0.5, 3, 3), rng.uniform(5, 80, 3)
+    lengths = {"period": period, "phases": phases, "warm_up": 1}
+    plan = Experiment(trace, 0, 3 * WEEK, 5 * WEEK, half_life, 1, value=value, **lengths)
+    visits, outcome = plan.visits("whittle"), plan.by_age("whittle")
+    for phase, bound in enumerate(plan.clairvoyant()):
+        clock, before = plan.clock(phase)
+        weekly, last = np.zeros(2), np.full(3, clock.begin - 1)
+        for arm, epoch in sorted(zip(visits.arm, visits.epoch, strict=True), key=lambda v: v[1]):
+            now = clock.begin + epoch * period
+            found = items[arm][(items[arm] > last[arm]) & (items[arm] <= now)]
+            if epoch >= before:
+                worth = value[arm] * np.exp2((found - now) / 3600 / half_life[arm])
+                weekly[(epoch - before) * period // WEEK] += worth.sum()
+            last[arm] = now
+        assert outcome.weekly[phase] == pytest.approx(weekly, rel=1e-9)
+        assert weekly.sum() / (clock.horizon - before) <= bound * (1 + 1e-9)
+    assert outcome.weeks == pytest.approx(outcome.weekly.mean(axis=0))
+    assert outcome.used == visits.used(before)
+
+
 def test_content_has_every_item_up_to_the_last_epoch():
     """Column t holds what comes after epoch t and up to epoch t + 1, both ends of the clock too."""
     trace = some(["a", "b"] * 250, np.arange(500) * 3600)

@@ -71,8 +71,8 @@ class Optimum:
     crawls : tuple of tuple of int
         Sources crawled at each epoch of that cycle, numbered from 0.
     last_age : ndarray of int, shape (N,)
-        Where ages were cut off: an optimal cycle crawls each source at these ages or before, or
-        never.
+        Where ages were cut off: `crawls` has each source crawled at these ages or before, or
+        never. 0 if `states` is 0, as no ages were cut off.
     states : int
         Joint ages of the last problem that was solved; 0 if the index policy earns the relaxed
         bound, so that none had to be.

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from analysis.checks import check_kind, check_number
 from analysis.ephemeral.optimum.relaxed import age_limits, due_ages
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, check_unit_costs
 
 
 def bound_at_price(
@@ -53,6 +53,7 @@ def bound_at_price(
     260.39
     """
     check_kind("sources", sources, Sources)
+    check_unit_costs(sources)
     budget = check_number("budget", budget, 0, high_open=True)
     price = check_number("price", price, 0, high_open=True)
     least, most = age_limits(sources, min_age, max_age)

@@ -37,6 +37,25 @@ def test_no_age_beyond_the_last_is_needed_and_no_smaller_ages_earn_more(number):
     assert tried[2] < found.average_reward * (1 - 1e-6)
 
 
+@pytest.mark.parametrize("costs", [False, True])
+@pytest.mark.parametrize("number", range(8))
+def test_the_cycle_earns_its_reward_within_its_ages(number, costs):
+    rng = np.random.default_rng([4, number])
+    sources = random_sources(3, rng, costs=costs)
+    budget = sources.cost.max() * rng.uniform(1.0, 1.6)
+    found = optimal_cycle(sources, budget)
+    age, earned = np.full(3, 1e9), 0.0
+    for turn in range(2):
+        for crawls in map(list, found.crawls):
+            assert sources.cost[crawls].sum() <= budget * (1 + 1e-12)
+            assert not turn or not found.states or (age[crawls] <= found.last_age[crawls]).all()
+            earned += turn * sources.state_at_age(age)[crawls].sum()
+            age += 1
+            age[crawls] = 1
+    assert earned / len(found.crawls) == pytest.approx(found.average_reward, rel=1e-12)
+    assert found.gap == found.upper - found.average_reward >= 0
+
+
 def shares_of_waiting(sources, factor):
     """Tell whether every source waits at most `factor` times the share that is proved."""
     relaxed = relaxed_problem(sources, 1)

@@ -245,6 +245,11 @@ def test_ages_are_kept_within_limits():
                 assert gaps_around(row).max() <= most[i]
 
 
+def test_a_price_bounds_crawls_of_one_cost_alone():
+    with pytest.raises(ValueError, match="sources must have costs of 1"):
+        bound_at_price(Sources([1.0, 2.0], [1.0, 1.0], [0.5, 0.5], cost=[1.0, 2.0]), 1, 0.1)
+
+
 def test_equal_least_gaps_attain_the_bound_of_two_neighbours():
     """With h = 3 the gaps 3, 6, 12, ...: loss at most that of powers of two."""
     rng = np.random.default_rng(8)

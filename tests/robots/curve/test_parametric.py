@@ -35,6 +35,20 @@ def test_costs_are_those_of_the_solver_at_random_weights(model):
         assert found.gain(float(gamma)) == pytest.approx(solution.gain, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_are_loss_and_starvation_with_a_speedup(seed):
+    rng = np.random.default_rng(seed)
+    robots, capacity, rate = int(rng.integers(1, 5)), int(rng.integers(1, 5)), rng.uniform(0.1, 2)
+    speedup = np.append(0.0, np.cumsum(rng.uniform(0.1, 2, robots)))
+    found = optimal_sequence(robots, rate * speedup, 1.0, capacity)
+    for gamma in (0.05, 0.7, 5.0, 80.0):
+        solution = RobotControl(robots, rate, 1.0, capacity, gamma, speedup=speedup).solve()
+        lost, starved = found.costs[np.searchsorted(found.breakpoints, gamma)]
+        assert solution.loss_rate == pytest.approx(lost, rel=1e-6, abs=1e-9)
+        assert solution.starvation == pytest.approx(starved, rel=1e-6)
+        assert found.gain(gamma) == pytest.approx(lost + gamma * starved, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("robots", "capacity"), [(2, 1), (2, 2), (2, 4), (3, 1), (3, 2), (3, 3), (3, 5)]
 )
