@@ -100,7 +100,8 @@ class Experiment:
     phases : int
         Number of starting phases.
     warm_up : int
-        Weeks before the split at which policies with given rates begin to visit.
+        Weeks before the split at which policies with given rates begin to visit; at `begin` where
+        training is shorter.
 
     Examples
     --------

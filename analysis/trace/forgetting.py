@@ -88,6 +88,8 @@ class ForgettingIndex:
     ) -> None:
         check_kind("sources", sources, Sources)
         check_kind("known", known, Known)
+        if known.items.size != len(sources):
+            raise ValueError(f"known must be of {len(sources)} sources, got {known.items.size}")
         self.memory = _hours("memory", memory)
         gamma = check_array("prior", prior, 0)
         if gamma.shape != (2,):

@@ -16,6 +16,7 @@ once and scored from any number of starting phases.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -249,6 +250,15 @@ def visits_of_learner(
     size = policy.known.age.size if isinstance(policy, ForgettingIndex) else policy.due.size
     if size != len(trace):
         raise ValueError(f"policy must be one for {len(trace)} sources, got one for {size}")
+    if isinstance(policy, ForgettingIndex):
+        seconds = policy.sources.period * HOUR
+    else:
+        seconds = policy.epoch_seconds
+    if not math.isclose(seconds, clock.period):
+        raise ValueError(
+            f"policy must have epochs of {clock.period} seconds, those of the replay, got "
+            f"{seconds:g}"
+        )
     if isinstance(policy, ForgettingIndex):
         sources, known = policy.sources, policy.known
         check_unit_costs(sources)

@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import nbinom
 
-from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, relaxed_bound
+from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, four_sources, relaxed_bound
 from analysis.results import Estimate
 from analysis.trace.bootstrap import block_weights, ratio_interval
 from analysis.trace.bounds import clairvoyant_bound
+from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.experiment import Experiment, choose_memory
+from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.poisson import against_surrogates, poisson_trace, statistics
 from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
 from analysis.trace.replay import Clock
@@ -253,6 +255,22 @@ def test_wrong_settings_are_refused(trace, change, said):
     facts = {"begin": 0, "split": 52 * WEEK, "end": 60 * WEEK, "half_life": 24.0, "budget": 1}
     with pytest.raises(ValueError, match=said):
         Experiment(trace, **{**facts, **change})
+
+
+def test_rules_count_in_the_epochs_of_the_replay(trace):
+    split = trace.second("2020-07-02")
+    plan = Experiment(trace, trace.begin, split, split + WEEK, 24.0, 1, period=1800, phases=1)
+    size = len(trace)
+    for rule in (NutchAdaptive, StormCrawler, EntryFrequency, AutoTtl):
+        assert plan.untrained(lambda rule=rule: rule(size, 1800.0)).used > 0
+        with pytest.raises(ValueError, match="policy must have epochs of 1800 seconds"):
+            plan.untrained(lambda rule=rule: rule(size))
+
+
+def test_observations_are_of_the_same_sources(trace):
+    known = known_from(trace, 0, WEEK, 50.0, np.ones(len(trace), dtype=np.int64))
+    with pytest.raises(ValueError, match="known must be of 4 sources"):
+        ForgettingIndex(four_sources(), known, 50.0, (0.5, 24.0), 0)
 
 
 @pytest.mark.parametrize(("period", "phases"), [(1800, 2), (7200, 3), (86_400, 2)])
