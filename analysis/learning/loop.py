@@ -106,11 +106,12 @@ def compiled_loop(
 
     Numba takes functions that a kernel calls from its globals, and caches by module, name and
     signature. So the learner gets a copy of `_loop` with its own two steps among the globals, under
-    its own name, in the module of the steps, whose imports decide when the cache is stale.
+    its own name, in the module of `choose`, whose imports decide when the cache is stale: `learn`
+    must be of that module or of one that it imports.
     """
     steps = {"choose": choose, "learn": learn}
     loop = FunctionType(_loop.__code__, globals() | steps, _loop.__name__)
-    loop.__module__, loop.__qualname__ = learn.__module__, f"{learner}.loop"
+    loop.__module__, loop.__qualname__ = choose.__module__, f"{learner}.loop"
     made: Callable[..., Any] = compiled(loop)
     return made
 
