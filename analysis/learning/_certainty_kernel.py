@@ -256,33 +256,47 @@ def optimistic(model, state, i, age, slack, highest, needed):  # type: ignore[no
 
 
 @compiled
-def drawn_index(model, state, i, age, phi, slack, rng):  # type: ignore[no-untyped-def]
-    """Index of arm i at a draw of mu and, given mu, of u*; `phi` is the dispersion of the draw.
+def at_root(model, state, i, root, phi):  # type: ignore[no-untyped-def]
+    """Find log mu where the signed root of the likelihood ratio of arm i is `root`.
 
-    log mu is normal, or, where that would cover the grid, a point of it drawn by its likelihood.
-    Given mu, R/phi is nearly Poisson, so that Jeffreys' posterior of u* S/phi is gamma of shape
-    R/phi + 1/2. A draw whose likelihood is not within `slack` of the best gives way to the
-    estimate, unless nothing was found.
+    There p has fallen by phi root^2/2 from its maximum. Returns log mu, at most at an end of the
+    grid, and by how much p has fallen.
     """
-    lowest, span = model.log_mu[0], model.log_mu[-1] - model.log_mu[0]
-    deviation, total = np.sqrt(phi) * state.width[i], state.total[i]
-    profile, best = state.profile[i], state.profile[i, state.top[i]]
-    if deviation < 0.5 * span:
-        log_mu = state.log_mu[i] + deviation * rng.standard_normal()
-        log_mu = min(max(log_mu, lowest), lowest + span)
-    else:
-        log_mu = state.log_mu[i]
-        for _ in range(64):  # rejection: seldom more than a few, since the profile is flat
-            g = int(rng.random() * profile.size)
-            if rng.random() < np.exp((profile[g] - best) / phi):
-                log_mu = model.log_mu[g]
-                break
-    drawn = phi * rng.standard_gamma(total / phi + 0.5)
+    profile, top, log_mu = state.profile[i], state.top[i], state.log_mu[i]
+    best = profile[top] + 0.5 * ((log_mu - model.log_mu[top]) / state.width[i]) ** 2
+    limit, fallen, step = 0.5 * phi * root * root, 0.0, 1 if root > 0.0 else -1
+    point = top if (model.log_mu[top] - log_mu) * step > 0.0 else top + step
+    while 0 <= point < profile.size:
+        fall = best - profile[point]
+        if fall > limit:  # the root is nearly linear in log mu between two points, as in a parabola
+            before, after = np.sqrt(fallen), np.sqrt(fall)
+            share = (np.sqrt(limit) - before) / (after - before)
+            return log_mu + share * (model.log_mu[point] - log_mu), limit
+        log_mu, fallen = model.log_mu[point], max(fall, 0.0)
+        point += step
+    return log_mu, fallen
+
+
+@compiled
+def drawn_index(model, state, i, age, phi, doubt, rng):  # type: ignore[no-untyped-def]
+    """Index of arm i at a draw of mu and, given mu, of u*; `doubt` is log(1 + t).
+
+    The signed root of the likelihood ratio at mu is a standard normal number. Given mu, R/phi is
+    nearly Poisson, so that Jeffreys' posterior of u* S/phi is gamma of shape R/phi + 1/2. Each is
+    drawn with a share of phi that depends on the variance of its logarithm, phi width^2 or phi/R. A
+    draw whose likelihood is not within phi log(1 + t) of the best gives way to the estimate, unless
+    nothing was found.
+    """
+    total, doubtful = state.total[i], 0.5 * phi * doubt * doubt
+    scale = phi * min(1.0, max(model.spread, doubtful * state.width[i] ** 2))
+    log_mu, fallen = at_root(model, state, i, rng.standard_normal(), scale)
+    scale = phi
     if total > 0.0:
-        place = (log_mu - lowest) / (model.log_mu[1] - lowest)
-        below = min(max(int(place), 0), profile.size - 2)
-        here = profile[below] + (place - below) * (profile[below + 1] - profile[below])
-        if best - here + drawn - total - total * np.log(drawn / total) > slack:
+        scale = phi * min(1.0, max(model.spread, doubtful / total))
+    drawn = scale * rng.standard_gamma(total / scale + 0.5)
+    if total > 0.0:
+        fallen += drawn - total - total * np.log(drawn / total)
+        if fallen > phi * doubt:
             return index(state.log_mu[i], state.u_star[i], age)
     return index(log_mu, drawn / exposed(model, state.exposure[i], log_mu), age)
 

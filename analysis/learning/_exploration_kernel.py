@@ -59,10 +59,12 @@ def _enter(best, value):  # type: ignore[no-untyped-def]
 @compiled
 def _dispersion(model, state, i, age, pooled, unseen):  # type: ignore[no-untyped-def]
     """Return phi of arm i, larger the longer ago it was crawled if there is a memory."""
-    phi = unseen
-    if state.total[i] > 0.0:  # weight - 2 degrees of freedom and 2
-        phi = (state.chi_square[i] + 2.0 * pooled) / state.weight[i]
-        phi = max(phi, 1e-12 * state.total[i])
+    phi, total, chi_square = unseen, state.total[i], state.chi_square[i]
+    if total > 0.0:  # weight - 2 degrees of freedom and 2
+        phi = (chi_square + 2.0 * pooled) / state.weight[i]
+        if chi_square > total:  # fewer items than that, so that these are the degrees of freedom
+            phi = (total + 2.0 * pooled) / ((state.weight[i] - 2.0) * total / chi_square + 2.0)
+        phi = max(phi, 1e-12 * total)
     return phi * np.exp(min(age / model.memory, 60.0))  # what is known has faded since
 
 
@@ -125,7 +127,7 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
         estimated[m] = -np.inf
         best[m] = -np.inf
     watched = min(float(state.epoch[0]), model.memory)
-    confidence = model.confidence * np.log1p(watched)
+    doubt = np.log1p(watched)
     needed = model.floor * np.log1p(watched * budget / values.size) ** GROWTH
     for i in range(values.size):
         count = state.pairs[i]
@@ -137,14 +139,13 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
             values[i] = 1e190 if overdue else index(state.log_mu[i], state.u_star[i], age[i])
         else:
             phi = _dispersion(model, state, i, age[i], pooled, unseen)
-            slack[i] = phi * confidence
+            slack[i] = phi * (model.confidence * doubt)
             if model.exploration == Exploration.UCB:
                 values[i] = at_estimate(state, i, age[i], slack[i])
             elif model.exploration == Exploration.GAIN:
                 values[i] = _gain_index(model, state, i, age[i], slack[i])
             else:
-                within = phi * np.log1p(watched)
-                values[i] = drawn_index(model, state, i, age[i], model.spread * phi, within, rng)
+                values[i] = drawn_index(model, state, i, age[i], phi, doubt, rng)
         _enter(estimated, values[i])
     if model.exploration == Exploration.UCB:
         for i in range(values.size):

@@ -13,9 +13,11 @@ For given mu both are largest at u* = R / S(mu), R = sum r_j, S = sum g_j. The p
     items         p(mu) = R log mu - mu A - R log S(mu),     A = sum of v s over items
 
 is kept on a grid of mu as running sums, and refined by a parabola in log mu. Both kinds of crawls
-may be mixed. phi is Pearson's chi-square over its degrees of freedom, partly pooled over the arms;
-for an arm without content it is the larger of the pooled phi and the mean content of a crawl. The
-arms of largest index gamma(age; u*, mu) are crawled, where (u*, mu) is ::
+may be mixed. phi is Pearson's chi-square over its degrees of freedom, partly pooled over the arms:
+the mean of its own value with a weight of n, the number of crawls but two or of items R/phi if that
+is less, and of the pooled one with a weight of two. For an arm without content it is the larger of
+the pooled phi and the mean content of a crawl. The arms of largest index gamma(age; u*, mu) are
+crawled, where (u*, mu) is ::
 
     estimate    the estimate
     gain        the pair whose gain max_k (m(k) - lambda)/k is largest within
@@ -23,10 +25,12 @@ arms of largest index gamma(age; u*, mu) are crawled, where (u*, mu) is ::
                 average of the least index among the arms crawled for it
     ucb         the pair of largest index within the same set: given mu, the largest u* with
                 u* S - R - R log(u* S/R) <= phi c log(1 + t) - (max p - p(mu))
-    thompson    a sample: log mu normal around the estimate, or by its likelihood where that is
-                flat; given mu, u* S/phi gamma of shape R/phi + 1/2, the posterior under Jeffreys'
-                prior of a Poisson mean; phi is `spread` times the dispersion. A sample outside
-                l >= max l - phi log(1 + t) is replaced by the estimate
+    thompson    a sample: log mu such that the signed root of its likelihood ratio is a standard
+                normal number; given mu, u* S/phi gamma of shape R/phi + 1/2, the posterior under
+                Jeffreys' prior of a Poisson mean. For each of the two phi is multiplied by
+                v log^2(1 + t)/2, at least `spread` and at most 1, where v is the variance of its
+                logarithm. A sample outside l >= max l - phi log(1 + t) is replaced by the
+                estimate
     forced      the estimate; an arm is crawled again whenever three quarters of all epochs so far
                 have passed since its last crawl
 
@@ -40,6 +44,13 @@ With the floor, decisions other than those of the true index, or forced ones, ar
 finite in number under "estimate", "thompson" and any rule within l >= max l - phi c log(1 + t).
 "gain" learns at a constant price also without a floor: a pair of larger gain than the truth
 predicts too much content at the gap that it selects, and is refuted there.
+
+Draws of a share s of the posterior's variance everywhere would have a regret of about T^{1-s}: an
+error of z standard deviations has probability e^{-z^2/2}, and about e^{z^2/(2 s)} epochs pass until
+a draw corrects it. With v below 2/log^2(1 + t), however, the probability of an error of a given
+size falls faster than every power of t, and narrower draws cost less. The factor of one half is
+chosen. The likelihood of mu is not replaced by a normal law about the estimate: with few crawls at
+one of two ages it falls slowly to one side, and the normal law would exclude the truth there.
 
 An arm without content so far (R = 0) is crawled again under every rule: the bound of "ucb" tends to
 u* <= slack/S, and its index, maximised over mu, grows with the age in proportion to the time
@@ -90,8 +101,8 @@ class CertaintyEquivalenceOptions:
     confidence : float
         c of "gain" and "ucb"; positive.
     spread : float
-        Variance of the draws of "thompson", in units of phi; positive. At 1 they follow the
-        posterior.
+        Least variance of the draws of "thompson", as a share of the posterior's, in (0, 1]; see the
+        module. At 1 all draws follow the posterior.
     floor : float
         Each arm is crawled `floor` log^1.1(1 + t M/N) times at age 1 and as often at older ages by
         epoch t; at least 0; 0 turns the floor off.
@@ -125,7 +136,7 @@ class CertaintyEquivalenceOptions:
             confidence=check_number(
                 "confidence", self.confidence, 0, low_open=True, high_open=True
             ),
-            spread=check_number("spread", self.spread, 0, low_open=True, high_open=True),
+            spread=check_number("spread", self.spread, 0, 1, low_open=True),
             floor=check_number("floor", self.floor, 0, high_open=True),
             slowest=slowest,
             fastest=fastest,

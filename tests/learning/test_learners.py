@@ -17,6 +17,7 @@ from analysis.ephemeral import (
     long_run_cycle,
     whittle_index_at_age,
 )
+from analysis.fingerprint import modules_behind
 from analysis.learning import (
     AgeBlindUcb,
     CertaintyEquivalence,
@@ -29,6 +30,7 @@ from analysis.learning import (
     WhittleQOptions,
     mean_content,
     play,
+    sample_items,
 )
 from analysis.learning import _certainty_kernel as kernel
 from analysis.learning import _exploration_kernel as choices
@@ -74,6 +76,13 @@ def test_the_compiled_loop_is_the_plain_loop(name):
     np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-12)
     np.testing.assert_allclose(fast.expected, slow.expected, rtol=1e-12)
     assert (fast.engaged == 2).all()
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_loop_is_cached_by_the_code_of_both_steps(name):
+    learner = type(MAKERS[name]())
+    loop, *steps = (k.py_func.__module__ for k in (learner.loop, learner.choose, learner.learn))
+    assert set(steps) <= modules_behind([loop])
 
 
 def test_a_fixed_policy_earns_its_long_run_value():
@@ -251,6 +260,86 @@ def test_the_optimistic_index_is_the_largest_of_all_parameters(age):
         assert kernel.optimistic(*known, 2.0 * found) <= found
 
 
+@pytest.mark.parametrize("epochs", [12, 60, 600])
+@pytest.mark.parametrize("root", [-3.0, -0.2, 0.1, 1.0, 2.5])
+def test_the_signed_root_of_the_likelihood_is_met(epochs, root):
+    """The profile of a grid twenty times as fine, with the same crawls."""
+    grids = [certainty("thompson", points=points)() for points in (121, 2401)]
+    rough, fine = grids
+    content, age, rng = exponential(epochs), np.ones(4, dtype=np.int64), np.random.default_rng(2)
+    held = SOURCES.u.copy()
+    for epoch in range(epochs):
+        arms = np.sort(rng.choice(4, 1))
+        for learner in grids:
+            learner._age[:] = age
+            learner.update(arms, held[arms])
+        held[arms], age[arms] = 0.0, 0
+        held, age = SOURCES.alpha * held + content[:, epoch], age + 1
+    for arm in range(4):
+        phi = 0.02 * rough._state.total[arm]
+        found, fallen = kernel.at_root(rough._model, rough._state, arm, root, phi)
+        profile = fine._state.profile[arm]
+        fall = profile.max() - np.interp(found, fine._model.log_mu, profile)
+        limit = 0.5 * phi * root**2
+        assert np.sign(found - rough._state.log_mu[arm]) in (0.0, np.sign(root))
+        assert fall == pytest.approx(fallen, rel=0.05, abs=0.02 * limit)
+        if found not in rough._model.log_mu[[0, -1]]:
+            assert fallen == pytest.approx(limit, rel=1e-12)
+
+
+@pytest.mark.parametrize("spread", [0.04, 0.25, 1.0])
+def test_draws_are_narrowed_where_little_is_in_doubt(spread):
+    """At an age at which the index is u*, drawn with a share v log^2(1 + t)/2 of the variance v."""
+    learner = certainty("thompson", spread=spread)()
+    learner.play(SOURCES, exponential(4000), 1, np.random.default_rng(0))
+    model, state, phi = learner._model, learner._state, 1.0
+    variance = phi / state.total[0]
+
+    def deviation(share):
+        rng, doubt = np.random.default_rng(1), np.sqrt(2 * share / variance)
+        state.width[0] = np.sqrt(variance / phi)  # mu is known as well as u*
+        draws = [kernel.drawn_index(model, state, 0, 400, phi, doubt, rng) for _ in range(4000)]
+        return np.std(draws)
+
+    whole = deviation(1.0)
+    for share, expected in ((0.9 * spread, spread), (0.5, max(spread, 0.5)), (4.0, 1.0)):
+        assert deviation(share) / whole == pytest.approx(np.sqrt(expected), rel=0.05)
+
+
+def test_few_items_say_little_of_their_dispersion():
+    """With as many crawls, phi is nearer to that of all arms the fewer items an arm has shown."""
+    learner = CertaintyEquivalence(2)
+    state, pooled = learner._state, 1.0
+    state.weight[:] = 100.0
+    state.total[:], state.chi_square[:] = [100.0, 0.2], [9.8, 9.8]  # 1,000 and 2 items
+    many, few = (choices._dispersion(learner._model, state, i, 1, pooled, pooled) for i in (0, 1))
+    assert many == pytest.approx((9.8 + 2 * pooled) / 100)
+    assert few == pytest.approx((2 * 0.1 + 2 * pooled) / (2 + 2))
+
+
+SPARSE = {
+    "nearly alike": (Sources([1.0, 1.2, 0.9], [1.0] * 3, [4.0] * 3), 0),
+    "above the grid": (Sources([12.9, 15.3, 19.7], [1.78, 1.73, 1.75], [38.9, 39.0, 55.8]), 3),
+}
+"""Three sources of less than an item's worth a crawl, and the first of four streams."""
+
+
+@pytest.mark.parametrize("items", [False, True])
+@pytest.mark.parametrize("name", SPARSE)
+def test_the_default_learner_leaves_poor_starts_of_sparse_sources(name, items):
+    sources, first = SPARSE[name]
+    best = long_run_cycle(sources, "whittle", 1).average_reward
+    late = []
+    for seed in range(first, first + 4):
+        rng = np.random.default_rng(seed)
+        drawn = sample_items(Arrivals(sources, Utility("exponential")), 50_000, rng)
+        learner = CertaintyEquivalence(3)
+        run = learner.play(sources, drawn if items else drawn.worth, 1, np.random.default_rng(1))
+        late.append(1 - run.expected[-10_000:].mean() / best)
+    assert np.mean(late) < 0.015
+    assert np.max(late) < 0.03
+
+
 def test_a_memory_follows_a_source_that_changes():
     """Estimates of a source whose content triples: the mean of the last `memory` epochs or so."""
     before, after = mean_content(SOURCES, 1000), 3.0 * mean_content(SOURCES, 1000)
@@ -314,7 +403,8 @@ def test_the_age_blind_bandit_stays_far_behind():
             "slowest must be below fastest",
         ),
         (lambda: CertaintyEquivalenceOptions(points=3), "points must be an integer of at least 16"),
-        (lambda: CertaintyEquivalenceOptions(spread=0), r"spread must be a number in \(0"),
+        (lambda: CertaintyEquivalenceOptions(spread=0), r"spread must be a number in \(0, 1\]"),
+        (lambda: CertaintyEquivalenceOptions(spread=1.01), r"spread must be a number in \(0, 1\]"),
         (lambda: CertaintyEquivalenceOptions(floor=-1), r"floor must be a number in \[0"),
         (lambda: CertaintyEquivalenceOptions(memory=0), r"memory must be a number in \(0, inf"),
         (lambda: CertaintyEquivalence(0), "arms must be an integer of at least 1, got 0"),

@@ -6,6 +6,7 @@ items are seen, whose wrong decisions are counted against their bound.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,13 @@ from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import compiled
 from analysis.learning.identification import closed_loop
 from analysis.learning.items import sample_items
+from analysis.learning.regret.random_sets import ITEMS, RULES
+from analysis.results import Estimate
 
 GRID_AGES = 12
 """Ages of which the grid at a given price has the curves."""
@@ -30,6 +34,20 @@ RATIO, STEPS = 1.5, 2
 """Ratio of neighbours on the grid of u* and of mu, and how many lie on each side of the truth."""
 OLDEST = 200
 """Ages up to which indices are compared; their limits u* are compared as well."""
+KINDS: Mapping[str, tuple[tuple[float, float], tuple[float, float], tuple[float, float]]] = {
+    "as in the sets above": ((1.0, 9.0), (0.2, 2.0), (0.2, 1.5)),
+    "0.02 to 0.3 items an epoch": ((0.02, 0.3), (0.2, 2.0), (0.2, 1.5)),
+    "0.01 to 100 items an epoch": ((0.01, 100.0), (0.2, 2.0), (0.2, 1.5)),
+    "nearly alike, faded after an epoch": ((0.9, 1.2), (1.0, 1.0), (4.0, 4.0)),
+    "decay of 1 to 8 an epoch": ((1.0, 9.0), (0.2, 2.0), (1.0, 8.0)),
+    "decay of 20 to 80, above the grid": ((1.0, 9.0), (0.2, 2.0), (20.0, 80.0)),
+    "decay of 0.002 to 0.02": ((1.0, 9.0), (0.2, 2.0), (2e-3, 2e-2)),
+    "decay of 0.0001 to 0.001, below the grid": ((1.0, 9.0), (0.2, 2.0), (1e-4, 1e-3)),
+    "all equal": ((3.0, 3.0), (1.0, 1.0), (0.5, 0.5)),
+}
+"""Ranges of arrival rates, mean utilities and decay of kinds of sources, drawn log-uniformly."""
+OF_KINDS = ("draws and pairs", ITEMS)
+"""Rules that are played on the kinds of sources."""
 
 
 def of(u_star: ArrayLike, alpha: ArrayLike, worth: float = 1.0) -> Sources:
@@ -272,6 +290,46 @@ def play_items(epochs: int, streams: int, seed: int) -> Decisions:
         held[row, arm] = older[row, arm] = age[row, arm] = 0.0
     points = np.unique(np.geomspace(10, epochs, 12).astype(int))
     return Decisions(points, wrong.cumsum(axis=1)[:, points - 1], wrong_decisions_bound(points))
+
+
+def problem_of_kind(kind: str, rng: np.random.Generator) -> tuple[Sources, int]:
+    """Draw three to six sources of a kind, and a budget of at most a third of them."""
+    size = int(rng.integers(3, 7))
+    drawn = [np.exp(rng.uniform(*np.log(ends), size)) for ends in KINDS[kind]]
+    return Sources(*drawn), int(rng.integers(1, size // 3 + 1))
+
+
+def losses_of_kinds(sets: int, horizon: int, seed: int) -> pd.DataFrame:
+    """Play the rules of `OF_KINDS` on sets of every kind of sources, all on the same arrivals.
+
+    A row a kind, set and rule: ``kind``, ``set``, ``rule`` and ``loss``, in % of the reward of the
+    index policy's cycle from ages 1, over the second half of the horizon.
+    """
+    sets, horizon = check_integer("sets", sets, 2), check_integer("horizon", horizon, 10)
+    rows = []
+    for place, kind in enumerate(KINDS):
+        for number in range(sets):
+            own, arrivals, *draws = np.random.default_rng([seed, 5, place, number]).spawn(
+                2 + len(OF_KINDS)
+            )
+            sources, budget = problem_of_kind(kind, own)
+            drawn = sample_items(Arrivals(sources, Utility("exponential")), horizon, arrivals)
+            best = long_run_cycle(sources, "whittle", budget).average_reward
+            for rule, rng in zip(OF_KINDS, draws, strict=True):
+                content = drawn if rule == ITEMS else drawn.worth
+                run = RULES[rule](len(sources)).play(sources, content, budget, rng)
+                late = run.expected[horizon // 2 :].mean()
+                rows.append((kind, number, rule, 100 * (1 - late / best)))
+    return pd.DataFrame(rows, columns=["kind", "set", "rule", "loss"])
+
+
+def summary_of_kinds(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return mean, half a 95% interval and the largest of the losses, by kind and rule."""
+    rows = []
+    for (kind, rule), part in runs.groupby(["kind", "rule"], sort=False):
+        loss = Estimate.of(part.loss.to_numpy())
+        rows.append((kind, rule, loss.value, loss.half_width, part.loss.max()))
+    return pd.DataFrame(rows, columns=["kind", "rule", "mean", "half", "largest"])
 
 
 def _grid() -> tuple[Floats, Floats]:

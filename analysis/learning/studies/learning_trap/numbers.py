@@ -13,8 +13,9 @@ from analysis.learning.studies.learning_trap.experiment import (
     Trapped,
     belief,
     example,
+    summary_of_kinds,
 )
-from analysis.report import save_data, save_table, save_value
+from analysis.report import plus_minus, save_data, save_table, save_value
 from analysis.results import Estimate
 
 #: What the worked example takes for the decay factor of source 1.
@@ -201,3 +202,41 @@ def report_losses(runs: pd.DataFrame, cycles: pd.DataFrame) -> pd.DataFrame:
     )
     report_jolts(cycles)
     return table
+
+
+def report_kinds(runs: pd.DataFrame) -> None:
+    """Save the losses on kinds of sources, and where draws and pairs lose most."""
+    save_data(
+        "learning-trap-kinds-runs",
+        runs,
+        "One row a kind of sources, set and rule.",
+        {
+            "kind": "what the sources are like",
+            "set": "number of the set",
+            "rule": "name of the rule",
+            "loss": "loss in the second half of the run, %",
+        },
+    )
+    table = summary_of_kinds(runs)
+    text = [
+        f"{plus_minus(mean, half, 2)}; {largest:.2f}"
+        for mean, half, largest in zip(table["mean"], table.half, table.largest, strict=True)
+    ]
+    wide = table.assign(text=text).pivot(index="kind", columns="rule", values="text")
+    save_table(
+        "learning-trap-kinds",
+        wide.loc[runs.kind.unique(), runs.rule.unique()].rename_axis(None, axis=1),
+        "Loss against the index policy with known rates, in % over the second half of the run: "
+        f"mean over {runs.set.nunique()} sets with one stream of arrivals each, half a 95% "
+        "interval, and the largest.",
+        instances="learning-trap-kinds-runs",
+    )
+    save_value("learning-trap-kinds-number", int(runs.kind.nunique()))
+    for rule in runs.rule.unique():
+        rows = table[table.rule == rule]
+        most, name = rows.loc[rows["mean"].idxmax()], f"learning-trap-kinds-{SHORT[rule]}"
+        save_value(f"{name}-mean", float(most["mean"]),
+                   interval=(most["mean"] - most.half, most["mean"] + most.half),
+                   replications=runs.set.nunique())  # fmt: skip
+        save_value(f"{name}-half", float(most.half))
+        save_value(f"{name}-largest", float(rows.largest.max()))
