@@ -31,10 +31,13 @@ from analysis.checks import (
     check_array,
     check_choice,
     check_integer,
+    check_integers,
     check_kind,
     check_number,
     check_rng,
     check_whole,
+    set_fields,
+    shown,
 )
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
@@ -58,19 +61,37 @@ class QueuedIndex:
     Attributes
     ----------
     queues : ndarray of int, shape (G,)
-        Lengths of the queue, rising; the index between two of them is interpolated.
+        Lengths of the queue, rising from 0; the index between two of them is interpolated.
     index : ndarray, shape (G, A, N)
         Index of each source at ages 1 to A; older ones count as of age A.
     window : ndarray, shape (G, N)
         Age in units of time up to which a crawl takes pages; at most A epochs.
     stop : int
         Length of the queue above which nothing is crawled.
+
+    Raises
+    ------
+    ValueError
+        If the queues do not rise from 0, a shape differs, or a number is out of range.
     """
 
     queues: Ints
     index: Floats = field(repr=False)
     window: Floats = field(repr=False)
     stop: int
+
+    def __post_init__(self) -> None:
+        queues, index = check_integers("queues", self.queues), check_array("index", self.index)
+        window = check_array("window", self.window, 0)
+        if queues.ndim != 1 or queues[:1].tolist() != [0] or (np.diff(queues) <= 0).any():
+            raise ValueError(f"queues must be whole numbers from 0 on, rising, got {shown(queues)}")
+        if index.ndim != 3 or index.shape[0] != queues.size or 0 in index.shape:
+            raise ValueError(f"index must have shape ({queues.size}, A, N), got {index.shape}")
+        if window.shape != (queues.size, index.shape[2]):
+            shape = queues.size, index.shape[2]
+            raise ValueError(f"window must have shape {shape}, got {window.shape}")
+        stop = check_integer("stop", self.stop, 0)
+        set_fields(self, queues=queues, index=index, window=window, stop=stop)
 
 
 @read_only_arrays

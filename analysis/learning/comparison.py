@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Floats, read_only_arrays
-from analysis.checks import check_integer, check_kind, check_number, check_whole
+from analysis.checks import check_integer, check_kind, check_number, check_whole, shown
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.policies import WhittlePolicy
@@ -209,6 +209,9 @@ def compare_at_budgets(
     checked = {}
     for budget, made in learners.items():
         check_kind("learners", made, Mapping)
+        for name, make in made.items():
+            if not callable(make):
+                raise ValueError(f"learners must be factories, got {shown(make)} as {name!r}")
         checked[check_whole("budget", budget, 1, len(sources))] = dict(made)
     point = (sources, checked, horizon, utility)
     played = sweep(
@@ -262,6 +265,7 @@ def _run(
 ) -> Run:
     """Run what a factory made: compiled if it can be, else epoch by epoch."""
     check_kind("learners", learner, Learner)
+    learner = deepcopy(learner)  # a factory may return the same object at each call
     if isinstance(learner, CompiledLearner):
         return learner.play(sources, content, budget, rng)
     return play(sources, learner, content, budget, rng)

@@ -13,11 +13,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from analysis.checks import Rng, check_integer, check_rng, check_whole
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_integer,
+    check_rng,
+    check_selected,
+    check_whole,
+)
 from analysis.ephemeral.kernels import mark_top, one_minus_short_exp, pass_epoch
-from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.policies import Observation, check_ages
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Ints, Run, by_epoch, compiled
+from analysis.learning.environment import Floats, Ints, Run, by_epoch, compiled, play
 from analysis.learning.items import ItemSums
 
 
@@ -62,6 +69,7 @@ class CompiledLearner:
         """Return the arms to crawl, in increasing order."""
         budget = check_whole("budget", budget, 1, self._age.size)
         rng = None if rng is None else check_rng(rng)  # a learner that does not draw needs none
+        check_ages(observation, self._age.size)
         self._age[:] = observation.age
         arms, values = np.empty(self._age.size, dtype=np.int64), np.empty(self._age.size)
         count = type(self).choose(self._model, self._state, self._age, budget, rng, values, arms)
@@ -69,21 +77,26 @@ class CompiledLearner:
 
     def update(self, arms: Ints, rewards: Floats | ItemSums) -> None:
         """Learn from what was found at each crawled arm: sums of its items, or content alone."""
-        arms = np.asarray(arms, dtype=np.int64)
+        arms = check_selected("arms", arms, self._age.size, self._age.size)
         if isinstance(rewards, ItemSums):
             found, aged = rewards.worth.copy(), rewards.aged.copy()  # which may be written to
         else:
-            found = np.asarray(rewards, dtype=float)
+            found = check_array("rewards", rewards, 0)
             aged = np.full(found.shape, np.nan)
+        if found.shape != arms.shape:
+            raise ValueError(f"rewards must have shape {arms.shape} as arms, got {found.shape}")
         if self.diverged_at is None:
             type(self).learn(self._model, self._state, arms, self._age, found, aged)
 
     def play(self, sources: Sources, content: Floats | ItemSums, budget: int, rng: Rng) -> Run:
         """Run on a stream of arrivals, as `environment.play` does, in one compiled loop.
 
-        `sources` generates the rewards.
+        `sources` generates the rewards. A subclass with a `select` or `update` of its own runs
+        epoch by epoch, because the compiled loop calls neither.
         """
         rng = check_rng(rng)
+        if not self._loop_is_its_own():
+            return play(sources, self, content, budget, rng)
         stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         grown = np.empty((0, self._age.size))
@@ -94,7 +107,20 @@ class CompiledLearner:
             stream, grown, self._age, budget, rng,
         )  # fmt: skip
         reward, expected, engaged = (values[: self.diverged_at] for values in earned)
+        if getattr(self, "keeps_budget", True) and engaged.max(initial=0) > budget:
+            raise ValueError(
+                f"choose must write at most {budget} sources, got {engaged.max()} in one epoch"
+            )
         return Run(reward, expected, engaged, crawls, self.diverged_at)
+
+    def _loop_is_its_own(self) -> bool:
+        """Return whether no subclass replaced `select` or `update` after `play` was written."""
+        owners = [vars(self), *map(vars, type(self).__mro__)]
+        first = {
+            name: next(place for place, names in enumerate(owners) if name in names)
+            for name in ("select", "update", "play")
+        }
+        return first["play"] <= min(first["select"], first["update"])
 
 
 def compiled_loop(
@@ -155,6 +181,9 @@ def _loop(model, state, alpha, decay, u_star, content, grown, age, budget, rng):
     for epoch in range(horizon):
         count = choose(model, state, age, budget, rng, values, arms)
         crawled = arms[:count]
+        for m in range(count):  # compiled code would write beyond its arrays
+            if count > size or not (arms[m - 1] if m else -1) < arms[m] < size:
+                raise ValueError("choose must write different sources in increasing order")
         reward[epoch], expected[epoch] = collect(
             decay, u_star, age, held, aged, crawled, found, older, crawls
         )

@@ -209,6 +209,7 @@ class Experiment:
 
         By default they begin `warm_up` weeks before the split.
         """
+        phase = check_integer("phase", phase, 0, self.phases - 1)
         first = max(self.split - self.warm_up * WEEK, self.begin) if first is None else first
         before = -(-(self.split - first) // self.period)
         shift = phase * (DAY + self.period) // self.phases
@@ -280,7 +281,7 @@ class Experiment:
 
     def observing(self, rate: Floats) -> Outcome:
         """Replay the index policy that observes every content; positive rates per hour."""
-        sources = self.sources(rate)
+        sources = self.sources(check_array("rate", rate, 0, low_open=True))
         played = self.played(
             lambda clock: visits_with_content(self.trace, sources, self.budget, clock)
         )
@@ -334,6 +335,15 @@ class Experiment:
         """Return the results of visits, one list of them a phase, in the test period."""
         weekly, averages = [], []
         for visits, clock, before in played:
+            check_kind("visits", visits, Visits)
+            if visits.horizon != clock.horizon or visits.budget > self.budget:
+                raise ValueError(
+                    f"visits must be of {clock.horizon} epochs and {self.budget} an epoch, "
+                    f"got {visits}"
+                )
+            if visits.arm.size and visits.arm[-1] >= len(self.trace):
+                size = len(self.trace)
+                raise ValueError(f"visits must be of {size} sources, got source {visits.arm[-1]}")
             value = np.asarray(self.value)
             found = score(self.trace, visits, clock, self.decay_rate, value, warm_up=before)
             weekly.append(found.reward[before:].reshape(-1, WEEK // self.period).sum(axis=1))

@@ -22,7 +22,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.arrays import Floats, Ints, read_only_arrays
-from analysis.checks import Rng, check_integer, check_kind, check_rng, check_whole, set_fields
+from analysis.checks import (
+    LARGEST,
+    Rng,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_rng,
+    check_whole,
+    set_fields,
+)
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import next_in_turn
@@ -61,6 +70,7 @@ class Clock:
     def __post_init__(self) -> None:
         set_fields(
             self,
+            begin=check_integer("begin", self.begin, -LARGEST),
             horizon=check_integer("horizon", self.horizon, 1),
             period=check_integer("period", self.period, 1),
         )
@@ -87,12 +97,17 @@ class Visits:
     """
 
     def __init__(self, visits: Ints) -> None:
+        visits = check_integers("visits", visits)
+        if visits.ndim != 2:
+            raise ValueError(f"visits must have shape (horizon, budget), got {visits.shape}")
         self.horizon, self.budget = visits.shape
         epoch, column = np.nonzero(visits >= 0)
         arm = visits[epoch, column]
         order = np.argsort(arm, kind="stable")
         # Places are int32 on some platforms, where products of them with seconds would overflow.
         self.arm, self.epoch = (part[order].astype(np.int64) for part in (arm, epoch))
+        if ((np.diff(self.arm) == 0) & (np.diff(self.epoch) == 0)).any():
+            raise ValueError("visits must be to different sources in each epoch")
 
     def __repr__(self) -> str:
         return f"Visits({self.arm.size} visits, horizon={self.horizon}, budget={self.budget})"

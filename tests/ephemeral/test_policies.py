@@ -22,9 +22,19 @@ from analysis.ephemeral.environment import random_trajectory
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import GreedyPolicy, MyopicPolicy, RoundRobinPolicy, select_arms
 from analysis.ephemeral.stochastic.comparison import compare_on
-from analysis.learning import Fixed, ItemSums, compare_learners, mean_content, mean_items, play
+from analysis.learning import (
+    AgeBlindUcb,
+    CompiledLearner,
+    Fixed,
+    ItemSums,
+    compare_learners,
+    mean_content,
+    mean_items,
+    play,
+)
+from analysis.learning.environment import compiled
 from analysis.trace import Experiment, FrequencyPolicy, NutchAdaptive, Trace
-from analysis.trace.replay import visits_at_random
+from analysis.trace.replay import Visits, visits_at_random
 
 FOUR, BUDGET = four_sources(), 2
 CONTENT = mean_content(FOUR, 30)
@@ -262,6 +272,90 @@ def test_subclasses_select_for_themselves():
     assert set(TRIAL.visits(First(FOUR)).arm) == {0}
     assert set(TRIAL.visits(Second()).arm) == {1}
     assert crawl(Second())[5] == [1]
+
+    class Third(AgeBlindUcb, choose=AgeBlindUcb.choose, learn=AgeBlindUcb.learn):
+        def select(self, observation, budget, rng=None):
+            return [2]
+
+    run = Third(4).play(FOUR, CONTENT, BUDGET, 0)
+    assert run.crawls.tolist() == [0, 0, 30, 0]
+    found = compare_learners(
+        FOUR, {"own": lambda: Third(4)}, BUDGET, horizon=20, replications=2, seed=1
+    )
+    assert found["own"].crawls.tolist() == [[0, 0, 20, 0]] * 2
+
+
+def test_one_object_for_all_replications_starts_anew():
+    learner = AgeBlindUcb(4)
+    found = compare_learners(
+        FOUR, {"own": lambda: learner}, BUDGET, horizon=20, replications=2, seed=1
+    )
+    first, second = found["own"].expected
+    assert first.tolist() == second.tolist()
+
+
+def test_object_in_place_of_a_factory_is_refused():
+    with pytest.raises(ValueError, match="learners"):
+        compare_learners(FOUR, {"own": AgeBlindUcb(4)}, BUDGET, horizon=20, replications=2, seed=1)
+
+
+@compiled
+def choose_as_told(model, state, age, budget, rng, values, arms):
+    for m in range(model[0].size):
+        arms[m] = model[0][m]
+    return model[0].size
+
+
+@compiled
+def learn_nothing(model, state, arms, age, found, aged):
+    return True
+
+
+@pytest.mark.parametrize("answer", [[0, 1, 2], [2, 1], [1, 1], [-1], [4]])
+def test_compiled_steps_keep_the_protocol(answer):
+    class Told(CompiledLearner, choose=choose_as_told, learn=learn_nothing):
+        """Crawls what its model holds."""
+
+    learner = Told(4, (np.array(answer),), (np.zeros(1),))
+    with pytest.raises(ValueError, match="choose"):
+        learner.play(FOUR, CONTENT, BUDGET, 0)
+    told = Told(4, (np.array([1, 3]),), (np.zeros(1),))
+    assert told.play(FOUR, CONTENT, BUDGET, 0).crawls.tolist() == [0, 30, 0, 30]
+
+
+@pytest.mark.parametrize(
+    ("arms", "rewards", "name"),
+    [
+        ([99], [1.0], "arms"),
+        ([-1], [1.0], "arms"),
+        ([0, 0], [1.0, 1.0], "arms"),
+        ([0, 1], [1.0], "rewards"),
+        ([0], [np.nan], "rewards"),
+        ([0], [-1.0], "rewards"),
+    ],
+)
+def test_learner_refuses_wrong_updates(arms, rewards, name):
+    with pytest.raises(ValueError, match=name):
+        AgeBlindUcb(4).update(arms, rewards)
+
+
+@pytest.mark.parametrize(
+    "visits",
+    [
+        np.full((10, BUDGET), [0, 1]),
+        np.full((336, BUDGET), [0, 9]),
+        np.full((336, 4), [0, 1, 2, 3]),
+        None,
+    ],
+)
+def test_visits_of_another_trial_are_refused(visits):
+    with pytest.raises(ValueError, match="visits"):
+        TRIAL.outcome([(visits if visits is None else Visits(visits), *TRIAL.clock(0))])
+
+
+def test_repeated_visits_are_refused():
+    with pytest.raises(ValueError, match="visits"):
+        Visits(np.array([[0, 1], [2, 2]]))
 
 
 def test_learners_of_other_sources_are_refused_on_a_trace():

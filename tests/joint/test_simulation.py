@@ -1,5 +1,7 @@
 """The simulation in continuous time: exact gains, closed forms of queues, and part I as a limit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -149,3 +151,22 @@ def test_wrong_runs_are_refused():
         simulate_engine(Sources([1.0], [1.0], [1.0]), engine, policy, 1, 10, rng=rng)
     with pytest.raises(ValueError, match="queues"):
         queued_index(sources, engine, queues=[0, 5, 5])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("queues", [800, 0]),
+        ("queues", [0, 400, 800]),
+        ("index", np.full((2, 2, 4), np.nan)),
+        ("index", np.zeros((2, 0, 4))),
+        ("window", np.full((1, 4), 2.0)),
+        ("window", np.full((2, 4), -2.0)),
+        ("stop", -5),
+        ("stop", 1.5),
+    ],
+)
+def test_wrong_index_tables_are_refused(field, value):
+    policy = queued_index(four_sources(), Engine(500.0, 800), "blind", ages=2, queues=[0, 800])
+    with pytest.raises(ValueError, match=f"index|{field}"):
+        replace(policy, **{field: value})

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_number
+from analysis.checks import check_array, check_kind, check_number
 from analysis.ephemeral.index import h as h_of_all
 from analysis.ephemeral.kernels import h, relative_index
 from analysis.ephemeral.optimum.relaxed import due_ages
@@ -66,6 +66,7 @@ class ObservedScheduler:
     def __init__(
         self, sources: Sources, budget: float, initial_state: str | ArrayLike = "empty"
     ) -> None:
+        check_kind("sources", sources, Sources)
         self.sources = sources
         self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
         self.state = initial_content(sources, initial_state)
@@ -87,11 +88,12 @@ class ObservedScheduler:
 
         `arrived`, shape (N,), is the content U_i(t) that arrives until the next epoch; a `budget`
         is for this epoch alone. Returns the numbers of the crawled sources, rising, and the content
-        taken from each. ValueError if the budget is negative or `arrived` has another shape.
+        taken from each. ValueError if the budget is negative, or `arrived` has another shape or an
+        entry that is negative or not finite.
         """
         budget = self.budget if budget is None else budget
         budget = check_number("budget", budget, 0, high_open=True)
-        added = np.asarray(arrived, dtype=np.float64)
+        added = check_array("arrived", arrived, 0)
         if added.shape != self.state.shape:
             raise ValueError(f"arrived must have shape {self.state.shape}, got {added.shape}")
         numbers, cut = self._choose(self._found[: self._candidates], budget)

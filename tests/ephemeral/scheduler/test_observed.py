@@ -81,3 +81,11 @@ def test_no_index_no_content_and_sources_worth_nothing():
 def test_wrong_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call(four_sources())
+
+
+@pytest.mark.parametrize("entry", [-1.0, np.nan, np.inf, True, "1"])
+def test_wrong_content_is_refused(entry):
+    scheduler = ObservedScheduler(four_sources(), 1)
+    with pytest.raises(ValueError, match="arrived"):
+        scheduler.crawl([entry] * 4)
+    assert scheduler.state.tolist() == [0.0] * 4
