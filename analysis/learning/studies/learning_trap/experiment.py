@@ -295,8 +295,9 @@ def play_items(epochs: int, streams: int, seed: int) -> Decisions:
 def problem_of_kind(kind: str, rng: np.random.Generator) -> tuple[Sources, int]:
     """Draw three to six sources of a kind, and a budget of at most a third of them."""
     size = int(rng.integers(3, 7))
-    drawn = [np.exp(rng.uniform(*np.log(ends), size)) for ends in KINDS[kind]]
-    return Sources(*drawn), int(rng.integers(1, size // 3 + 1))
+    drawn = [np.exp(rng.uniform(np.log(low), np.log(high), size)) for low, high in KINDS[kind]]
+    rate, worth, decay = drawn
+    return Sources(rate, worth, decay), int(rng.integers(1, size // 3 + 1))
 
 
 def losses_of_kinds(sets: int, horizon: int, seed: int) -> pd.DataFrame:
