@@ -51,6 +51,8 @@ VALUES += [*ALIENS]
 
 NOT_FINITE = {
     "CertaintyEquivalenceOptions": "an infinite memory forgets nothing",
+    "FleetControl": "robots that do not compete have an infinite change rate",
+    "RobotKind": "robots that do not compete have an infinite change rate",
     "FeedReader": "items of an infinite half-life lose no worth",
     "JointSystem": "a window of all pages is infinite",
     "Reply": "a host that never answers has an infinite delay",

@@ -78,7 +78,7 @@ def shown_share(content):
 
 def is_readable(cell):
     # A parameter is declared in one line, with its unit, its range and what it is.
-    widest = 250 if "parameters" in cell.tags else WIDEST
+    widest = 400 if "parameters" in cell.tags else WIDEST
     short = len(cell.lines) <= LONGEST and max(map(len, cell.lines)) <= widest
     return short and not any(isinstance(node, LOGIC) for node in ast.walk(ast.parse(cell.source)))
 

@@ -54,6 +54,10 @@ FAMILIES = {
 }
 NOT_COMPUTED = {
     "check_choice": "looks a text up; tests/test_checks.py",
+    "check_file": "looks at a file; tests/test_files.py",
+    "check_rng": "makes a generator; tests/test_checks.py",
+    "check_selected": "answers of policies; tests/ephemeral/test_policies.py",
+    "check_whole": "forms of a budget; tests/test_wrong_calls.py",
     "check_kind": "looks at the class; tests/test_checks.py",
     "interval_text": "writes an interval",
     "row_factors": "by the precision of the rows; tests/mdp/test_discounted.py",

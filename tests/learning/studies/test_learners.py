@@ -1,5 +1,7 @@
 """All learners on the same arrivals, the hard cases, and sources met at one age."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,7 +66,7 @@ def test_who_leads_follows_the_losses():
     assert "**certainty equivalence, Thompson** loses least" in other
     rng = np.random.default_rng(0)
     noisy = curves(0.02)
-    noisy.expected[:] += 0.01 * rng.standard_normal(4)[:, None]
+    noisy = replace(noisy, expected=noisy.expected + 0.01 * rng.standard_normal(4)[:, None])
     tied = numbers.leaders({"few": {1: {"one": curves(0.02), "two": noisy}}})
     assert "not significantly more" in tied
 
@@ -115,7 +117,7 @@ def test_the_loss_is_saved_as_drawn(monkeypatch):
         lambda id, fig, data, caption, alt, **more: kept.update({id: (data, caption)}),
     )
     late = curves(0.0, spread=0.0)
-    late.expected[:, 200:] = 0.5
+    late = replace(late, expected=np.where(np.arange(400) < 200, late.expected, 0.5))
     monkeypatch.setattr(pictures, "save_data", lambda *given: kept.update(runs=given[1]))
     pictures.save_loss("id", {1: both(0.05, 0.2) | {"LSPE(0), corrected": late}}, 4)
     data, caption = kept["id"]

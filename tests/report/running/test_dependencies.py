@@ -165,7 +165,7 @@ def test_the_road_from_notebook_to_book_knows_no_model():
     used = {module for module in graph.modules if module.startswith("analysis.report")}
     used |= {name for module in used for name in graph.find_upstream_modules(module)}
     parts = {name.split(".")[1] for name in used if "." in name}
-    assert parts <= {"report", "published", "checks", "results", "fingerprint"}
+    assert parts <= {"report", "published", "checks", "results", "fingerprint", "extras"}
 
 
 def test_a_package_may_import_itself_in_a_circle(key, tmp_path):

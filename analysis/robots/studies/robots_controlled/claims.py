@@ -170,10 +170,8 @@ def _process(found: Process) -> list[Claim]:
 def _by_epochs_and_time(found: Process) -> list[Claim]:
     gaps = np.abs(found.epochs - found.time).max(axis=0)
     return [
-        claim(row, gap < 1e-12, numbers={"policies": len(found.time), "quantity": name, "gap": gap})
-        for row, name, gap in zip(
-            ("D-pasta", "D-eq25-limit"), ("starvation", "loss rate"), gaps.tolist(), strict=True
-        )
+        claim(row, gap < 1e-12, numbers={"policies": len(found.time), "gap": gap})
+        for row, gap in zip(("D-pasta", "D-eq25-limit"), gaps.tolist(), strict=True)
     ]
 
 
