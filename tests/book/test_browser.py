@@ -266,7 +266,7 @@ def test_the_scorecard_can_be_filtered(tab, site):
     said = tab.locator(".book-filter output")
 
     def shown():
-        texts = tab.locator(f"{rows}:visible").all_inner_texts()
+        texts = tab.locator(f"{rows}:visible").all_text_contents()
         assert said.inner_text() == f"{len(texts)} of {total} rows"
         return texts
 
