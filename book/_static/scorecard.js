@@ -73,11 +73,8 @@ document.addEventListener("DOMContentLoaded", () => {
   bar.addEventListener("submit", (event) => event.preventDefault());
   table.parentElement.before(bar);
   // A row opens by a click, a touch or a key, and then shows its reason, kind and basis.
-  rows.forEach((row) => {
-    row.tabIndex = 0;
-    row.ariaExpanded = "false";
-  });
-  const toggle = (row) => { row.ariaExpanded = String(row.classList.toggle("book-open")); };
+  rows.forEach((row) => { row.tabIndex = 0; });
+  const toggle = (row) => row.classList.toggle("book-open");
   table.addEventListener("click", (event) => {
     const row = event.target.closest("tr:has(td)");
     if (row && !event.target.closest("a") && !String(getSelection())) toggle(row);
