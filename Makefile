@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN     := .venv/bin
 READY   := .venv/ready
-REPORT  := $(BIN)/python -m analysis.report
+REPORT  := $(BIN)/python -m scorecard
 
 book: $(READY)  ## install what is locked, run the notebooks, render the book (PROFILE=quick|paper|full)
 	@$(REPORT) book --profile "$$PROFILE"
@@ -34,7 +34,7 @@ check: $(READY)  ## the author's loop, without a book: lint, types, contracts, e
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --doctest-modules analysis tests
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --doctest-modules analysis scorecard tests
 
 proofs: $(READY)  ## checks that take many minutes: the switching curve, long families, all reruns, a wider random search
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m slow tests

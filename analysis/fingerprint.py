@@ -16,7 +16,8 @@ from pathlib import Path
 
 import grimp
 
-PACKAGE = "analysis"
+#: The packages of the repository; where the library is installed alone, the others are missing.
+PACKAGES = ("analysis", "scorecard", "book")
 
 
 def fingerprint(names: Iterable[str], *, ignore_docstrings: bool = False) -> str:
@@ -25,7 +26,7 @@ def fingerprint(names: Iterable[str], *, ignore_docstrings: bool = False) -> str
     Parameters
     ----------
     names : iterable of str
-        Dotted names of modules, packages or public names below the package.
+        Dotted names of modules, packages or public names below one of `PACKAGES`.
     ignore_docstrings : bool
         Whether a change of docstrings, comments or empty lines leaves the hash as it is.
 
@@ -65,7 +66,7 @@ def modules_behind(names: Iterable[str]) -> set[str]:
 
 def source_file(module: str) -> Path:
     """Return the file of a module, or the ``__init__.py`` of a package."""
-    base = _package_folder().joinpath(*module.split(".")[1:])
+    base = _root().joinpath(*module.split("."))
     return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
 
 
@@ -84,21 +85,29 @@ def statements(source: str) -> str:
 
 def forget() -> None:
     """Forget what was read of the package, so that the next fingerprint reads its files again."""
-    for cached in (_package_folder, _graph, _reexports, _hash):
+    for cached in (_root, _graph, _reexports, _hash):
         cached.cache_clear()
 
 
 @cache
-def _package_folder() -> Path:
-    spec = find_spec(PACKAGE)
+def _root() -> Path:
+    """Return the folder that holds the library's package, and in a checkout the others."""
+    spec = find_spec(PACKAGES[0])
     assert spec is not None
     assert spec.origin is not None
-    return Path(spec.origin).parent
+    return Path(spec.origin).parents[1]
 
 
 @cache
 def _graph() -> grimp.ImportGraph:
-    return grimp.build_graph(PACKAGE, cache_dir=None, exclude_type_checking_imports=True)
+    # A package of the same name that lies elsewhere is not ours.
+    specs = {name: find_spec(name) for name in PACKAGES}
+    beside = [
+        name
+        for name, spec in specs.items()
+        if spec is not None and spec.origin == str(_root() / name / "__init__.py")
+    ]
+    return grimp.build_graph(*beside, cache_dir=None, exclude_type_checking_imports=True)
 
 
 @cache

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from analysis.published import errata, printed_rows
-from analysis.report import Claim, record_claims
-from analysis.report.paths import ROOT
-from analysis.report.saving.claims import PROVED
-from analysis.report.scorecard import VERBAL, RecordError, judge
+from scorecard import Claim, record_claims
+from scorecard.paths import ROOT
+from scorecard.prints import errata, printed_rows
+from scorecard.saving.claims import PROVED
+from scorecard.verdicts import VERBAL, RecordError, judge
 
 Arguments = tuple[Any, ...] | Mapping[str, Any]
 Claims = Callable[..., Iterable[Claim]]
@@ -107,7 +107,8 @@ def _call(function: Claims, arguments: Arguments) -> Iterable[Claim]:
 def built_wheel(folder: Path) -> Path:
     """Build the package's wheel from a copy of its sources, below a new folder, and return it."""
     copy = folder / "sources"
-    shutil.copytree(ROOT / "analysis", copy / "analysis")
+    for name in ("analysis", "scorecard"):
+        shutil.copytree(ROOT / name, copy / name)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copyfile(ROOT / name, copy / name)
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]

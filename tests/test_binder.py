@@ -6,8 +6,8 @@ import tomllib
 
 from packaging.specifiers import SpecifierSet
 
-from analysis.report.commands import main
-from analysis.report.paths import ROOT
+from scorecard.commands import main
+from scorecard.paths import ROOT
 
 BINDER = ROOT / "binder"
 
@@ -27,7 +27,7 @@ def test_binder_builds_the_book_with_a_command_that_there_is(monkeypatch):
     (command,) = re.findall(r"python -m analysis\.report (.*)", script.read_text())
     asked = []
     monkeypatch.setattr(
-        "analysis.report.commands.make_book", lambda **given: asked.append(given["profile"])
+        "scorecard.commands.make_book", lambda **given: asked.append(given["profile"])
     )
     assert main(command.split()) == 0
     assert asked == ["quick"]

@@ -28,9 +28,9 @@ from analysis.checks import (
 )
 from analysis.crawl.settings import read_sources
 from analysis.ephemeral import Scheduler, Sources, tables
-from analysis.report.running.reruns import rerun_job
-from analysis.report.values import parse_assignments
 from analysis.trace import read_trace
+from scorecard.running.reruns import rerun_job
+from scorecard.values import parse_assignments
 
 #: By name: NumPy makes a float or an int of each, and none is a number.
 NO_NUMBERS = {

@@ -8,15 +8,15 @@ import sys
 import pytest
 
 from analysis.fingerprint import statements
-from analysis.report.paths import ROOT
+from scorecard.paths import ROOT
 
 #: Prints the certificates of recorded experiments, a kernel's stamp and the keys of two notebooks.
 PRINT_CERTIFICATES = """
 import json
 from analysis.fingerprint import fingerprint
 from analysis.learning.regret import recorded
-from analysis.report.running.dependencies import result_key
-from analysis.report.running.notebooks import all_notebooks
+from scorecard.running.dependencies import result_key
+from scorecard.running.notebooks import all_notebooks
 from analysis.robots.curve import check
 books = all_notebooks()
 print(json.dumps({
@@ -38,7 +38,7 @@ def checkout(tmp_path_factory):
     """A copy of the package and of the book's text."""
     folder = tmp_path_factory.mktemp("checkout")
     unwanted = shutil.ignore_patterns("__pycache__", "_build")
-    for name in ("analysis", "book"):
+    for name in ("analysis", "scorecard", "book"):
         shutil.copytree(ROOT / name, folder / name, ignore=unwanted)
     shutil.copy(ROOT / "requirements.lock", folder)
     return folder

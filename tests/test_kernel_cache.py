@@ -9,7 +9,7 @@ import numba
 import pytest
 
 from analysis import fingerprint, kernel_cache
-from analysis.report.paths import ROOT
+from scorecard.paths import ROOT
 
 FILES = {
     "__init__.py": "",

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from analysis.report.paths import ROOT
+from scorecard.paths import ROOT
 
 pytestmark = [
     pytest.mark.process,
@@ -80,7 +80,7 @@ def test_what_a_user_types_reaches_the_program_as_it_was_typed(make, tmp_path, t
     else:
         status, calls = make("run", **given)
     assert status == 0
-    command = ["python", "-m", "analysis.report", "run", text]
+    command = ["python", "-m", "scorecard", "run", text]
     assert calls == [[*command, "--parameters", text, "--sources", text, "--trace", text]]
     for name, words in {"serve": ["--port"], "book": ["--profile"]}.items():
         variable = {"serve": "PORT", "book": "PROFILE"}[name]

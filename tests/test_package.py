@@ -7,16 +7,25 @@ import zipfile
 
 import pytest
 
-from analysis.report.paths import ROOT
+from scorecard.paths import ROOT
 from tests.support import built_wheel
 
 pytestmark = pytest.mark.process
 #: The only modules that may look outside the package: they build the book from its sources.
-CHECKOUT = {"analysis/report/paths.py"}
+CHECKOUT = {"scorecard/paths.py"}
 
 
 def test_the_wheel_has_every_file_of_the_package(tmp_path):
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "analysis"]
+    command = [
+        "git",
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "analysis",
+        "scorecard",
+    ]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     with zipfile.ZipFile(built_wheel(tmp_path)) as wheel:
         packed = set(wheel.namelist())
@@ -27,7 +36,8 @@ def test_the_wheel_has_every_file_of_the_package(tmp_path):
 def test_no_module_looks_outside_the_package():
     outside = {
         path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "analysis").rglob("*.py")
+        for folder in ("analysis", "scorecard")
+        for path in (ROOT / folder).rglob("*.py")
         if re.search(r"__file__\).*(\.parents\[|\.parent\.parent)", path.read_text())
     }
     assert outside == CHECKOUT
@@ -59,7 +69,7 @@ def test_models_need_neither_pyarrow_nor_matplotlib():
 BARE = """
 import sys
 sys.modules.update(yaml=None, pybtex=None, feedparser=None, scrapy=None, pyarrow=None)
-for package, name in (("analysis.report", "save_values"), ("analysis.crawl", "read_feed"),
+for package, name in (("scorecard", "save_values"), ("analysis.crawl", "read_feed"),
                       ("analysis.ephemeral", "Sources.from_csv")):
     try:
         module = __import__(package, fromlist=["x"])

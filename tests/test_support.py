@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.report import Claim
+from scorecard import Claim
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 NUMBER, STATEMENT, PROSE = "A-r-17979", "A-r-thm1", "A-r-intro-exp"

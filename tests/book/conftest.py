@@ -16,9 +16,9 @@ from pathlib import Path
 import filelock
 import pytest
 
-from analysis.report.paths import BUILD, ROOT, build_folder
-from analysis.report.publishing.pdf.printing import CHROMIUM, CHROMIUM_OPTIONS
-from analysis.report.publishing.server import SiteHandler
+from scorecard.paths import BUILD, ROOT, build_folder
+from scorecard.publishing.pdf.printing import CHROMIUM, CHROMIUM_OPTIONS
+from scorecard.publishing.server import SiteHandler
 
 #: Kinds of tests by the fixtures that they need: what builds the book, what opens a browser.
 KINDS = {"site": "book", "browser": "browser"}
@@ -103,7 +103,7 @@ def site() -> Site:
         if run is None or not built.exists() or built.read_text() != run:
             built.unlink(missing_ok=True)
             done = subprocess.run(
-                [sys.executable, "-m", "analysis.report", "book", "--profile", "quick"],
+                [sys.executable, "-m", "scorecard", "book", "--profile", "quick"],
                 cwd=ROOT,
                 capture_output=True,
                 text=True,

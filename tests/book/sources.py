@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jupytext
 
-from analysis.report.paths import BOOK, ROOT
+from scorecard.paths import BOOK
 
 #: Fields of a claim that say what was computed.
 COMPUTED = ("value", "explained", "alternatives", "interval")
@@ -50,11 +50,9 @@ def cells() -> dict[str, list[Cell]]:
     return found
 
 
-def studies() -> list[Path]:
-    """Return the modules of the package that state claims."""
-    return [
-        path for path in sorted((ROOT / "analysis").rglob("*.py")) if "report" not in path.parts
-    ]
+def page_modules() -> list[Path]:
+    """Return the modules of the pages, which state claims and draw figures."""
+    return sorted(BOOK.glob("[a-z]*/*.py"))
 
 
 def literal_claims(code: str) -> Iterator[str]:

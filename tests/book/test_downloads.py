@@ -9,7 +9,7 @@ import sys
 import nbformat
 import pytest
 
-from analysis.report.running.notebooks import all_notebooks
+from scorecard.running.notebooks import all_notebooks
 from tests.support import built_wheel
 
 RAW = re.compile(r"\{[a-z:-]+\}`|^[`:]{3,}\{|^\([\w-]+\)=$", re.MULTILINE)

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from analysis.report.pages.theme.cells import only_records
-from analysis.report.paths import ROOT
-from analysis.report.running.notebooks import all_notebooks
-from tests.book.sources import cells, literal_claims, prose_of_claims, studies
+from scorecard.pages.theme.cells import only_records
+from scorecard.paths import BOOK
+from scorecard.running.notebooks import all_notebooks
+from tests.book.sources import cells, literal_claims, page_modules, prose_of_claims
 
 #: Longest cell of a page, in lines that are not blank.
 LONGEST = 25
@@ -56,7 +56,7 @@ def test_what_is_computed_or_judged_is_no_literal(code):
     assert list(literal_claims(code)) == []
 
 
-def test_no_claim_of_a_page_or_a_study_is_a_literal():
+def test_no_claim_is_a_literal():
     found = [
         f"{page}: {id}"
         for page, content in cells().items()
@@ -64,8 +64,8 @@ def test_no_claim_of_a_page_or_a_study_is_a_literal():
         for id in literal_claims(cell.source)
     ]
     found += [
-        f"{path.parent.parent.name}/{path.stem}: {id}"
-        for path in studies()
+        f"{path.parent.name}/{path.stem}: {id}"
+        for path in page_modules()
         for id in literal_claims(path.read_text(encoding="utf-8"))
     ]
     assert found == []
@@ -122,7 +122,7 @@ def test_no_caption_or_alternative_text_says_where_a_panel_lies():
     """Panels stand side by side on a wide screen, and one below the other on a narrow one."""
     place = re.compile(r"\((?:left|right)\)|\b[Oo]n the (?:left|right)\b(?! of)|\b(?:Left|Right):")
     told = {}
-    for path in studies():
+    for path in page_modules():
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "save_figure":
                 texts = [ast.unparse(k.value) for k in call.keywords if k.arg in {"caption", "alt"}]
@@ -131,10 +131,10 @@ def test_no_caption_or_alternative_text_says_where_a_panel_lies():
 
 
 def words_in_python():
-    """Return the modules of studies, by their path below the package, that say rows in words."""
+    """Return the modules of pages that answer rows in words, by their path in the book."""
     return {
-        path.relative_to(ROOT / "analysis").as_posix()
-        for path in studies()
+        path.relative_to(BOOK).as_posix()
+        for path in page_modules()
         if any(prose_of_claims(path.read_text(encoding="utf-8")))
     }
 

@@ -20,13 +20,8 @@ from analysis.ephemeral import (
     whittle_index,
     whittle_index_at_age,
 )
-from analysis.ephemeral.studies.many_machines.experiment import reward_of_cycle
 from analysis.joint import priced_index
-from analysis.joint.studies.together.experiment import View, crawls_of
 from analysis.learning import closed_loop, soft_threshold_value
-from analysis.learning.studies.learning_trap.experiment import belief, example
-from analysis.report.pages.directives.explorables import COMMON_SCRIPTS
-from analysis.report.paths import BOOK
 from analysis.restarts import RestartArm, thresholds
 from analysis.restarts.instances.generators import unstructured_arm
 from analysis.robots import (
@@ -37,6 +32,11 @@ from analysis.robots import (
     starvation_probability,
     static_cost,
 )
+from book.ephemeral.many_machines import reward_of_cycle
+from book.joint.together import View, crawls_of
+from book.learning.learning_trap import belief, example
+from scorecard.pages.directives.explorables import COMMON_SCRIPTS
+from scorecard.paths import BOOK
 from tests.book import test_browser
 
 SCRIPTS = BOOK / "explorables"

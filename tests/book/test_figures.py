@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from analysis.report import figure
-from analysis.report.publishing.dark_figures import dark_svg
+from scorecard import figure
+from scorecard.publishing.dark_figures import dark_svg
 
 #: Width in pixels of a figure in the column of a page, and on a telephone.
 WIDE, NARROW = 700, 358

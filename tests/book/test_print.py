@@ -10,9 +10,9 @@ import unicodedata
 import pytest
 from pypdf import PdfReader
 
-from analysis.report.paths import BUILD
-from analysis.report.publishing.pdf.papers import papers
-from analysis.report.publishing.pdf.printing import outline
+from scorecard.paths import BUILD
+from scorecard.publishing.pdf.papers import papers
+from scorecard.publishing.pdf.printing import outline
 
 pytestmark = pytest.mark.slow
 MOST_PAGES = 219

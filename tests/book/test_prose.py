@@ -9,7 +9,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
 
-from analysis.report.paths import BOOK
+from scorecard.paths import BOOK
 
 #: More numbers than this belong in a table.
 MOST = 3

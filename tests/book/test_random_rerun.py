@@ -19,14 +19,14 @@ import psutil
 import pytest
 from bs4 import BeautifulSoup
 
-from analysis.report.collate import collate
-from analysis.report.paths import BUILD
-from analysis.report.rendering.render import render_runs
-from analysis.report.running import runner
-from analysis.report.running.execute import Kernels
-from analysis.report.running.notebooks import all_notebooks
-from analysis.report.running.reruns import rerun_job
-from analysis.report.values import ParameterError
+from scorecard.collate import collate
+from scorecard.paths import BUILD
+from scorecard.rendering.render import render_runs
+from scorecard.running import runner
+from scorecard.running.execute import Kernels
+from scorecard.running.notebooks import all_notebooks
+from scorecard.running.reruns import rerun_job
+from scorecard.values import ParameterError
 from tests.book.finished import faults
 from tests.book.random_points import draw_point
 

@@ -9,10 +9,10 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from analysis.report.collate import PRODUCTS
-from analysis.report.running.kernels import kernel_environment
-from analysis.report.running.notebooks import all_notebooks
-from analysis.report.running.repeat import THREADS
+from scorecard.collate import PRODUCTS
+from scorecard.running.kernels import kernel_environment
+from scorecard.running.notebooks import all_notebooks
+from scorecard.running.repeat import THREADS
 
 
 def repeat(folders, report):

@@ -11,9 +11,9 @@ import sys
 import pandas as pd
 import pytest
 
-from analysis.report import commands as command
-from analysis.report.paths import ROOT
-from analysis.report.running.notebooks import all_notebooks
+from scorecard import commands as command
+from scorecard.paths import ROOT
+from scorecard.running.notebooks import all_notebooks
 
 pytestmark = pytest.mark.book
 MY_SOURCES = """name,arrival_rate,mean_utility,decay_rate
@@ -124,7 +124,7 @@ def test_a_run_with_the_documents_parameters_has_its_verdicts(rerun):
 )
 def test_the_names_of_a_readers_sources_are_text(rerun, tmp_path, notebook, parameters, data):
     """On every page that shows names: no script, no mathematics, no link, no number of the book."""
-    sources = pd.read_csv(ROOT / "tests/report/odd-names.csv").head(6)
+    sources = pd.read_csv(ROOT / "tests/scorecard/odd-names.csv").head(6)
     sources["mean_utility"] = [1.0, 0.08, 0.7, 0.2, 0.05, 0.04]
     sources["decay_rate"] = [0.7, 0.21, 0.35, 0.7, 0.7, 0.7]
     sources.to_csv(tmp_path / "my.csv", index=False)

@@ -17,11 +17,11 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from analysis.report.collate import collate
-from analysis.report.rendering.render import render_runs
-from analysis.report.running.notebooks import all_notebooks
-from analysis.report.running.reruns import rerun_job
-from analysis.report.running.runner import locked, run
+from scorecard.collate import collate
+from scorecard.rendering.render import render_runs
+from scorecard.running.notebooks import all_notebooks
+from scorecard.running.reruns import rerun_job
+from scorecard.running.runner import locked, run
 from tests.book.derived import DERIVED
 from tests.book.finished import faults
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from analysis.published import printed_rows
-from analysis.report.paths import BOOK
+from scorecard.paths import BOOK
+from scorecard.prints import printed_rows
 
 ROLE = re.compile(r"\{(?P<kind>printed|computed|verdict)\}`(?P<id>[\w.-]+)[^`]*`")
 #: What a page finds, up to its first cell, figure or section.

@@ -13,15 +13,15 @@ import pytest
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
-from analysis.published import documents, printed_rows
-from analysis.report.collate import PRODUCTS
-from analysis.report.pages.directives.template import OUTCOMES
-from analysis.report.pages.theme.policy import POLICY, policy
-from analysis.report.pages.theme.prune import FONTS, MATHEMATICS, formula_characters
-from analysis.report.run import FORMATS
-from analysis.report.running.kernels import WARNINGS
-from analysis.report.running.notebooks import all_notebooks
-from analysis.report.scorecard import VERDICTS
+from scorecard.collate import PRODUCTS
+from scorecard.pages.directives.template import OUTCOMES
+from scorecard.pages.theme.policy import POLICY, policy
+from scorecard.pages.theme.prune import FONTS, MATHEMATICS, formula_characters
+from scorecard.prints import documents, printed_rows
+from scorecard.run import FORMATS
+from scorecard.running.kernels import WARNINGS
+from scorecard.running.notebooks import all_notebooks
+from scorecard.verdicts import VERDICTS
 from tests.book.finished import faults
 
 #: Attributes whose address a browser fetches by itself, by tag ("*" for any).

@@ -35,7 +35,7 @@ from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.settings import read_sources
 from analysis.crawl.storage.exports import cut_torn_line
 from analysis.crawl.storage.store import FILE, read_log
-from analysis.report.paths import ROOT
+from scorecard.paths import ROOT
 from tests.crawl.support import some_sources
 
 NEW_YEAR = 1_704_067_200.0

@@ -9,17 +9,9 @@ import pytest
 from analysis.ephemeral import Sources, WhittlePolicy, simulate
 from analysis.trace.experiment import Experiment
 from analysis.trace.replay import Clock, Visits, visits_by_age
-from analysis.trace.studies.arena import numbers
-from analysis.trace.studies.arena.experiment import (
-    RULES,
-    grid,
-    hourly_rates,
-    lateness,
-    made,
-    served,
-    visits_by_hour,
-)
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace
+from book.trace import arena as page
+from book.trace.arena import RULES, grid, hourly_rates, lateness, made, served, visits_by_hour
 from tests.ephemeral.timetables.cases import value_of_linear_program
 
 
@@ -102,14 +94,14 @@ def test_the_defaults_are_tried_first_and_all_settings_are_valid(rule):
 def guaranteed(experiment, monkeypatch):
     """The column `guarantee` of the index and of the timetable."""
     for name in ("save_data", "save_value"):
-        monkeypatch.setattr(numbers, name, lambda *_, **__: None)
+        monkeypatch.setattr(page, name, lambda *_, **__: None)
     horizon, ones = experiment.clock(0)[0].horizon, np.ones(len(experiment.trace), dtype=np.int64)
     index = WhittlePolicy(experiment.sources(experiment.trained))
     played = {
         name: served(experiment, [(visits_by_age(policy, 1, horizon, ones), *experiment.clock(0))])
         for name, policy in (("index", index), ("table", experiment.timetable))
     }
-    table = numbers.compare({"small": played}, {"small": experiment}, np.ones((2, 2)))
+    table = page.compare({"small": played}, {"small": experiment}, np.ones((2, 2)))
     return table.set_index("policy")["guarantee"]
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.trace.studies.publications import pictures
-from analysis.trace.studies.publications.numbers import predicates, standing_still
-from analysis.trace.studies.your_trace import experiment
+from book.trace import publications_figures as figures
+from book.trace import your_trace as page
+from book.trace.publications import predicates, standing_still
 
 SIZES = ("small", "middle", "large")
 RULES = {"fixed": 1.0, "forgetting": 1.02, "robin": 0.5, "oracle": 1.05, "feed": 1.6, "even": 0.9}
@@ -83,14 +83,14 @@ def test_the_budgets_at_which_two_objectives_differ_are_named():
             "penalty": [0.9, 0.1, 0.4, 0.02],
         }
     )
-    said = pictures.where_they_differ(table, ["index", "even"])
+    said = figures.where_they_differ(table, ["index", "even"])
     assert said.startswith("At budgets of 1 the")
-    assert not pictures.where_they_differ(table[2:], ["index", "even"])
+    assert not figures.where_they_differ(table[2:], ["index", "even"])
 
 
 def test_the_words_on_the_schedule_follow_from_it():
     def words(visits):
-        return experiment.how_visits_rise(
+        return page.how_visits_rise(
             pd.DataFrame({"items_per_day": [1.0, 2.0, 8.0], "visits_per_day": visits})
         )
 

@@ -22,7 +22,7 @@ from analysis.ephemeral import (
 from analysis.ephemeral.policies import SingleSourcePolicy
 from analysis.learning import CertaintyEquivalence, ItemSums
 from analysis.learning.certainty_equivalence import CertaintyEquivalenceOptions
-from analysis.report.paths import ROOT
+from scorecard.paths import ROOT
 from tests.crawl.support import some_site, some_sources
 
 

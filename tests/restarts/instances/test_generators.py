@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.report.running.notebooks import all_notebooks
 from analysis.restarts import whittle_index
 from analysis.restarts.instances.generators import (
     STRUCTURED_KERNELS,
@@ -14,6 +13,7 @@ from analysis.restarts.instances.generators import (
     slide_arm,
     slide_arms,
 )
+from scorecard.running.notebooks import all_notebooks
 
 
 @pytest.mark.parametrize("name", kernel_names())

@@ -18,7 +18,7 @@ from analysis.robots.curve.instances import linear, optima, other_curves, rate
 from analysis.robots.curve.reduced import rational
 from analysis.robots.curve.statements import STATEMENTS, tally
 from analysis.robots.curve.values import curve_line, optimal_curve
-from analysis.robots.studies.robots_curve.experiment import SHARED
+from book.robots.robots_curve import SHARED
 
 
 def _assert_all_hold(values):

@@ -1,1 +1,0 @@
-"""The crawls behind the chapters of this part."""

@@ -1,1 +1,0 @@
-"""Studies of the pages on crawler and engine together."""

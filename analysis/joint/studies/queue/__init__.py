@@ -1,1 +1,0 @@
-"""Study of the page `queue`: the index with a frozen queue and its two limits."""

@@ -1,1 +1,0 @@
-"""The experiments of Part III, one module a page, of the page's name."""

@@ -1,1 +1,0 @@
-"""Study of the page `learning-corrected`."""

@@ -1,1 +1,0 @@
-"""What the pages on real publications show, one module a page."""

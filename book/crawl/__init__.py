@@ -1,0 +1,1 @@
+"""Pages of the part `crawl`: what each computes, draws and claims."""

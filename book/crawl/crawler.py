@@ -1,0 +1,496 @@
+"""What the page `crawler` computes: crawls by several policies side by side, and with faults."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.checks import check_integer
+from analysis.crawl.frontier.state import FOUND
+from analysis.crawl.local.server import FeedServer
+from analysis.crawl.local.site import Fault, random_faults, random_site
+from analysis.crawl.local.transport import child, crawl_in_process, crawl_over_http, write_sources
+from analysis.crawl.storage.store import Store, fetches_since_state
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.simulation import simulate
+from analysis.ephemeral.sources import Sources
+from analysis.learning.certainty_equivalence import (
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+)
+from analysis.learning.comparison import index_rewards
+from analysis.learning.items import sample_items
+from analysis.results import Estimate
+from analysis.sweep import sweep
+from analysis.trace.frequencies import best_fixed_frequencies, lambdacrawl
+from scorecard import plus_minus, save_data, save_table, save_value, save_values
+from scorecard.saving.records import saved_numbers
+
+DAY = 86_400
+"""Seconds in an epoch of these crawls: Nutch's defaults are made for days."""
+POLICIES = {
+    "index, rates known": "index",
+    "index, learned while crawling": "learned_index",
+    "best fixed frequencies": "fixed_frequencies",
+    "LambdaCrawl": "lambda_crawl",
+    "Nutch adaptive": "nutch_adaptive",
+    "round robin": "round_robin",
+}
+SHORT = dict(zip(POLICIES, ("index", "learned", "fixed", "lambda", "nutch", "robin"), strict=True))
+
+
+def feed_sources(size: int, rng: np.random.Generator) -> Sources:
+    """Draw feeds: rates log-uniform on (0.05, 1) a day, utility in (0.2, 2), decay in (0.05, 1)."""
+    size = check_integer("size", size, 1)
+    rate = np.exp(rng.uniform(np.log(0.05), 0.0, size))
+    return Sources(rate, rng.uniform(0.2, 2.0, size), rng.uniform(0.05, 1.0, size))
+
+
+def crawl_row(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
+    """Crawl one random site with every policy; sources are the same at every call.
+
+    Keys: for each policy an array of shape (4, epochs): value found, fetches, answers 304,
+    failures.
+    """
+    publications, trouble = rng.spawn(2)
+    sources, epochs = point["sources"], point["epochs"]
+    faults = random_faults(len(sources), epochs, point["share"], trouble, last=point["last"])
+    site = random_site(sources, epochs, publications, seconds=DAY, length=25, faults=faults)
+    return {
+        policy: _columns(crawl_in_process(site, _settings(point, policy)).store.frame(), epochs)
+        for policy in point["policies"]
+    }
+
+
+def crawl_sites(
+    sources: Sources,
+    budget: int,
+    epochs: int,
+    *,
+    replications: int,
+    seed: int,
+    policies: tuple[str, ...] = tuple(POLICIES.values()),
+    share: float = 0.0,
+    last: int = 1,
+    patience: int = 64,
+) -> dict[str, Floats]:
+    """Crawl so many random sites; the same seed gives the same publications, whatever the faults.
+
+    Keys: for each policy an array of shape (replications, 4, epochs), as `crawl_row` has them.
+    """
+    point = {
+        "sources": sources,
+        "budget": budget,
+        "epochs": epochs,
+        "policies": policies,
+        "share": share,
+        "last": last,
+        "patience": patience,
+    }
+    rows = sweep(crawl_row, [point], seed=seed, replications=replications, jobs=1, progress=False)
+    return {policy: np.array([row[policy] for row in rows[0]]) for policy in policies}
+
+
+LEARNERS = {
+    "sums, default": (CertaintyEquivalenceOptions(), False),
+    "items, default": (CertaintyEquivalenceOptions(), True),
+    "items, no floor": (CertaintyEquivalenceOptions(floor=0.0), True),
+    "items, draws from the posterior, no floor": (
+        CertaintyEquivalenceOptions(spread=1.0, floor=0.0),
+        True,
+    ),
+    "items, the estimate above the floor": (CertaintyEquivalenceOptions("estimate"), True),
+    "items, UCB": (CertaintyEquivalenceOptions("ucb", floor=0.0), True),
+    "items, gain and floor": (CertaintyEquivalenceOptions("gain"), True),
+}
+"""Settings of the learner, and whether it sees items."""
+
+
+def learners(
+    size: int, budget: int, epochs: int, warm_up: int, *, replications: int, seed: int
+) -> pd.DataFrame:
+    """Run learners with several settings on feeds drawn anew for each replication.
+
+    `size`, `budget`, `epochs`, `warm_up`: feeds, fetches an epoch, length of a crawl, and epochs
+    left out of one of the averages. A row a draw and learner: ``draw``, ``learner``, ``whole`` and
+    ``later``, expected reward as a share of that of the index with known rates, over all epochs
+    and after the warm-up.
+    """
+    rows = []
+    for draw in range(check_integer("replications", replications, 2)):
+        feeds, items, *own = np.random.default_rng([seed, 5, draw]).spawn(2 + len(LEARNERS))
+        sources = feed_sources(size, feeds)
+        found = sample_items(Arrivals(sources, Utility("exponential")), epochs, items)
+        known = index_rewards(sources, budget, epochs)
+        for (name, (options, seen)), rng in zip(LEARNERS.items(), own, strict=True):
+            run = CertaintyEquivalence(size, options).play(
+                sources, found if seen else found.worth, budget, rng
+            )
+            shares = (float(run.expected[a:].sum() / known[a:].sum()) for a in (0, warm_up))
+            rows.append((draw, name, *shares))
+    return pd.DataFrame(rows, columns=["draw", "learner", "whole", "later"])
+
+
+def predictions(sources: Sources, budget: int, epochs: int, warm_up: int) -> dict[str, float]:
+    """Value per fetch that the model expects of each policy on the epochs after `warm_up`.
+
+    The deterministic model, started alike, for policies that look at ages; the mean over its draws
+    for LambdaCrawl; none for Nutch, whose dates depend on what it finds.
+    """
+    fixed = best_fixed_frequencies(sources, budget)
+    policies: dict[str, Policy | str] = {
+        "index": "whittle",
+        "fixed_frequencies": fixed,
+        "round_robin": "round-robin",
+    }
+    found = {
+        name: simulate(sources, policy, budget, epochs, initial_state="fresh").reward[warm_up:]
+        for name, policy in policies.items()
+    }
+    expected = {name: float(reward.mean()) / budget for name, reward in found.items()}
+    drawn = drawn_reward(sources, lambdacrawl(sources, budget).frequency, epochs)[warm_up:]
+    lambda_crawl = float(drawn.mean()) / budget
+    return expected | {"learned_index": expected["index"], "lambda_crawl": lambda_crawl}
+
+
+def drawn_reward(sources: Sources, frequency: Floats, epochs: int) -> Floats:
+    """Mean reward at each epoch when source i is crawled with probability p_i, from a fresh start.
+
+    The mean content m before a crawl follows m(t + 1) = (1 - p) alpha m(t) + u, m(0) = u.
+    """
+    left = (1.0 - frequency) * sources.alpha
+    limit = sources.u / (1.0 - left)
+    content = limit + (sources.u - limit) * left ** np.arange(epochs)[:, None]
+    return np.asarray(content @ frequency)
+
+
+def value_per_fetch(runs: Floats, warm_up: int) -> Floats:
+    """Value found over fetches made, after `warm_up`, one number a site; nan without fetches."""
+    found, made = runs[:, 0, warm_up:].sum(axis=1), runs[:, 1, warm_up:].sum(axis=1)
+    return np.divide(found, made, out=np.full(len(runs), np.nan), where=made > 0)
+
+
+def value_per_place(runs: Floats, warm_up: int, budget: int) -> Floats:
+    """Value found over fetches that the budget allows, after `warm_up`; one number a site."""
+    return runs[:, 0, warm_up:].mean(axis=1) / budget
+
+
+def trouble(
+    sources: Sources,
+    budget: int,
+    *,
+    untroubled: Mapping[str, Floats],
+    shares: list[float],
+    outage: int,
+    warm_up: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Crawl sites that fail.
+
+    The index policy with known rates meets faults of one epoch each, at several shares, and outages
+    of `outage` epochs at the largest share, with patience and without.
+
+    `shares`: expected shares of failing fetches, positive; `outage`: epochs that an outage lasts.
+    One row a kind of fault, share and patience: value per allowed fetch with interval, share of
+    fetches that failed (0 if none was made), and for single faults the bound on every policy: a
+    fetch that fails with probability p leaves (1 - p) M successes an epoch on average.
+    """
+    replications, _, epochs = untroubled["index"].shape
+    rows: list[dict[str, Any]] = []
+
+    def add(faults: str, share: float, patience: int, runs: Floats) -> None:
+        bound = relaxed_bound(sources, budget * (1 - share))[0] / budget
+        value = Estimate.of(value_per_place(runs, warm_up, budget))
+        made = runs[:, 1, warm_up:].sum()  # none, where all sources rest after failures
+        failed = float(runs[:, 3, warm_up:].sum() / made) if made else 0.0
+        row = {"faults": faults, "share": share, "patience": patience}
+        row |= {"value": value.value, "low": value.low, "high": value.high, "failed": failed}
+        rows.append(row | {"bound": bound if faults == "single" else np.nan})
+
+    def crawl(share: float, last: int, patience: int) -> Floats:
+        given = {"share": share, "last": last, "patience": patience, "policies": ("index",)}
+        count = {"replications": replications, "seed": seed}
+        runs = crawl_sites(sources, budget, epochs, **count, **given)  # type: ignore[arg-type]
+        return runs["index"]
+
+    add("single", 0.0, 64, untroubled["index"])
+    for share in shares:
+        add("single", share, 64, crawl(share, 1, 64))
+    for patience in (1, 64):
+        add("outage", max(shares), patience, crawl(max(shares), outage, patience))
+    return pd.DataFrame(rows)
+
+
+def over_http(
+    sources: Sources, budget: int, epochs: int, *, seed: int, kill: bool
+) -> dict[str, float]:
+    """Crawl one site over HTTP, killed in the middle if wanted, against the crawl in process.
+
+    The site has errors, broken feeds and a slow host; a source is forbidden by robots.txt and a
+    host asks for a crawl delay. Time-outs are left to the tests: their length is real time.
+    """
+    rng = np.random.default_rng([seed, 7])
+    faults = random_faults(len(sources), epochs, 0.1, rng)
+    faults[faults == Fault.SILENCE] = Fault.ERROR
+    robots = {
+        0: "User-agent: *\nDisallow: /feed/\n",
+        1: f"User-agent: *\nCrawl-delay: {3 * DAY}\n",
+    }
+    delay = np.where(np.arange(len(sources)) == 2, 0.02, 0.0)
+    site = random_site(
+        sources, epochs, rng, seconds=DAY, faults=faults, robots=robots, delay=delay, length=25
+    )
+    point = {"budget": budget, "epochs": epochs, "patience": 64}
+    settings = _settings(point, "learned_index") | {"DOWNLOAD_TIMEOUT": 60.0}
+    with tempfile.TemporaryDirectory() as around, FeedServer(site) as server:
+        folder, urls = Path(around), server.urls()
+        crawl_in_process(site, settings, folder=folder / "in-process", urls=urls)
+        one = Store(folder / "in-process")
+        whole, kept = one.frame(), one.contents()
+        one.close()
+        write_sources(folder / "sources.csv", sources, urls)
+        settings["CRAWL_SOURCES"] = str(folder / "sources.csv")
+        settings["JOBDIR"] = str(folder / "http")
+        if kill:
+            _kill_in_the_middle(server, settings, folder / "http", len(whole) // 2)
+        crawl_over_http([settings])
+        other = Store(folder / "http")
+        differ = [name for name, rows in other.contents().items() if rows != kept[name]]
+        other.close()
+        if differ:
+            raise RuntimeError(f"the crawl over HTTP is not that in process: {', '.join(differ)}")
+    kinds = whole["kind"].value_counts()
+    return {
+        "fetches": len(whole),
+        "values": sum(len(row) for rows in kept.values() for row in rows),
+        "failed": int(kinds.get("failed", 0)),
+        "forbidden": int(kinds.get("forbidden", 0)),
+        "unchanged": int((whole["status"] == 304).sum()),
+    }
+
+
+def _kill_in_the_middle(
+    server: FeedServer, settings: Mapping[str, Any], folder: Path, fetches: int
+) -> None:
+    """Start a crawl and kill it (SIGKILL) while an epoch is open."""
+    before = len(server.served)
+    deadline = time.monotonic() + 120
+    with child([settings]) as process:
+        while process.poll() is None and time.monotonic() < deadline:
+            if len(server.served) - before >= fetches and fetches_since_state(folder):
+                break
+            time.sleep(0.005)
+        process.kill()
+
+
+def _settings(point: Mapping[str, Any], policy: str) -> dict[str, Any]:
+    return {
+        "CRAWL_BUDGET": point["budget"],
+        "CRAWL_EPOCHS": point["epochs"],
+        "CRAWL_POLICY": f"analysis.crawl.policies.{policy}",
+        "CRAWL_PATIENCE": point["patience"],
+        "CRAWL_CLOCK": "virtual",
+        "CRAWL_PERIOD": DAY,
+        "CRAWL_LOG_EPOCHS": point["epochs"],
+    }
+
+
+def _columns(log: pd.DataFrame, epochs: int) -> Floats:
+    """Sum up each epoch: value found, fetches, answers 304, failures; shape (4, epochs)."""
+    epoch = log["epoch"].to_numpy(dtype=np.intp)
+    kinds = {
+        "value": log["reward"].to_numpy(),
+        "fetches": np.ones(len(log)),
+        "unchanged": (log["status"] == 304).to_numpy(),
+        "failed": (log["kind"] != FOUND).to_numpy(),
+    }
+    return np.array([np.bincount(epoch, weights, minlength=epochs) for weights in kinds.values()])
+
+
+def with_half(table: pd.DataFrame) -> list[str]:
+    """Write each value with half the length of its interval."""
+    half = (table["high"] - table["low"]) / 2
+    return [f"{v:.3f} ± {h:.3f}" for v, h in zip(table["value"], half, strict=True)]
+
+
+# Values and tables
+
+
+def compare_policies(
+    runs: Mapping[str, Floats], sources: Sources, budget: int, warm_up: int
+) -> pd.DataFrame:
+    """Record the policies side by side.
+
+    One row a policy: value per allowed fetch with its interval, what the model expects, fetches
+    per epoch, share of 304s, value per fetch made, and the bound. What is a share of fetches is
+    nan for a policy that makes none.
+    """
+    expected = predictions(sources, budget, runs["index"].shape[2], warm_up)
+    bound = relaxed_bound(sources, budget)[0] / budget
+    save_value("crawler-bound", bound)
+    rows = []
+    for name, policy in POLICIES.items():
+        after, short = runs[policy][:, :, warm_up:], f"crawler-{SHORT[name]}"
+        found = Estimate.of(value_per_place(runs[policy], warm_up, budget))
+        fetches, made = float(after[:, 1].mean()), float(after[:, 1].sum())
+        unchanged = float(after[:, 2].sum()) / made if made else np.nan
+        save_value(short, found.value, interval=found.interval, replications=found.replications)
+        save_value(f"{short}-share", 100 * found.value / bound)
+        save_value(f"{short}-fetched", made > 0)
+        save_value(f"{short}-304", 100 * unchanged if made else 0.0)  # said only where it fetched
+        save_value(f"{short}-fetches", fetches)
+        per_site = value_per_fetch(runs[policy], warm_up)
+        per_fetch = float(per_site[~np.isnan(per_site)].mean()) if made else np.nan
+        model = expected.get(policy, np.nan)
+        value = (found.value, *found.interval, model)
+        rows.append((name, *value, fetches, unchanged, per_fetch))
+    columns = ["policy", "value", "low", "high", "expected", "fetches", "share_304", "per_fetch"]
+    _save_ratio(runs, expected, warm_up)
+    table = pd.DataFrame(rows, columns=columns).assign(bound=bound)
+    modelled = table[table["policy"].map(POLICIES) != "learned_index"].dropna(subset="expected")
+    save_value(
+        "crawler-off", 100 * float((modelled["value"] / modelled["expected"] - 1).abs().max())
+    )
+    return table
+
+
+def policies_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Format the comparison for the page."""
+    half = (table["high"] - table["low"]) / 2
+    shown = {
+        "value per allowed fetch": with_half(table),
+        "model": _or_none(table["expected"], ".3f"),
+        "of the bound (%)": [
+            plus_minus(100 * value / bound, 100 * half / bound, 1)
+            for value, half, bound in zip(table["value"], half, table["bound"], strict=True)
+        ],
+        "fetches per epoch": table["fetches"].map("{:.2f}".format),
+        "value per fetch made": _or_none(table["per_fetch"], ".3f"),
+        "304 (%)": _or_none(100 * table["share_304"], ".1f"),
+    }
+    return pd.DataFrame(shown).set_index(pd.Index(table["policy"], name="policy"))
+
+
+def _or_none(values: pd.Series, digits: str) -> list[str]:
+    return ["none" if np.isnan(value) else format(value, digits) for value in values]
+
+
+def save_sites(runs: Mapping[str, Floats], warm_up: int, budget: int) -> None:
+    """Publish what each policy found on each site."""
+    parts = [
+        pd.DataFrame(
+            {
+                "policy": name,
+                "site": np.arange(len(runs[policy])),
+                "value": value_per_place(runs[policy], warm_up, budget),
+                "fetches": runs[policy][:, 1, warm_up:].mean(axis=1),
+                "unchanged": runs[policy][:, 2, warm_up:].mean(axis=1),
+            }
+        )
+        for name, policy in POLICIES.items()
+    ]
+    save_data(
+        "crawler-sites",
+        pd.concat(parts, ignore_index=True),
+        "One row a policy and random site, averaged over the epochs after the warm-up.",
+        {
+            "policy": "the crawler's policy",
+            "site": "number of the site; all policies meet the same items on it",
+            "value": "value found per fetch that the budget allows (utility)",
+            "fetches": "fetches made per epoch",
+            "unchanged": "fetches per epoch that were answered 304, not modified",
+        },
+    )
+
+
+def save_predicates() -> None:
+    """Keep what the page's sentences depend on."""
+    v = saved_numbers("crawler-")
+    save_value("crawler-fixed-of-index", v["fixed"] / v["index"])
+    save_value("crawler-fixed-close", abs(v["fixed"] / v["index"] - 1) < 0.03)
+    save_value("crawler-as-modelled", v["ratio-low"] <= v["ratio-expected"] <= v["ratio-high"])
+    save_value("crawler-loses-less", v["worst-value"] > 100 - v["worst"])
+    save_value("crawler-learners-differ", v["learner-gain-half"] > 0)
+    log_more, log_less = np.log(1.4), np.log(1.25)
+    save_value("crawler-nutch-limit", float(100 * log_more / (log_more + log_less)))
+
+
+def record_http(facts: Mapping[str, float]) -> None:
+    """Record what `over_http` compared."""
+    save_values("crawler-http", facts)
+
+
+def record_trouble(table: pd.DataFrame, outage: int) -> None:
+    """Record what prose says, in % of the value without faults."""
+    single = table[table["faults"] == "single"]
+    first, last = single.iloc[0], single.iloc[-1]
+    hasty, patient = (table[table["faults"] == "outage"].iloc[place] for place in (0, 1))
+    save_value("crawler-worst", 100 * last["share"])
+    save_value("crawler-worst-value", 100 * last["value"] / first["value"])
+    save_value("crawler-worst-bound", 100 * last["bound"] / first["bound"])
+    save_value("crawler-outage", outage)
+    for name, row in (("hasty", hasty), ("patient", patient)):
+        save_value(f"crawler-{name}", 100 * row["value"] / first["value"])
+        save_value(f"crawler-{name}-failed", 100 * row["failed"])
+
+
+def _save_ratio(runs: Mapping[str, Floats], expected: Mapping[str, float], warm_up: int) -> None:
+    """Record index : round robin, measured site by site and predicted."""
+    index, robin = (runs[name][:, 0, warm_up:].sum(axis=1) for name in ("index", "round_robin"))
+    ratio = Estimate.of(index / robin)
+    save_value(
+        "crawler-ratio", ratio.value, interval=ratio.interval, replications=ratio.replications
+    )
+    save_value("crawler-ratio-low", ratio.low)
+    save_value("crawler-ratio-high", ratio.high)
+    save_value("crawler-ratio-expected", expected["index"] / expected["round_robin"])
+
+
+def save_learners(runs: pd.DataFrame) -> None:
+    """Save the table of what learners with several settings earn."""
+    save_data(
+        "crawler-learners-runs",
+        runs,
+        "One row a draw of feeds and learner.",
+        {
+            "draw": "number of the draw",
+            "learner": "what it sees, and its settings",
+            "whole": "expected reward over that of the index with known rates, all epochs",
+            "later": "the same after the warm-up",
+        },
+    )
+    rows = {}
+    for name, part in runs.groupby("learner", sort=False):
+        whole, later = (Estimate.of(100 * part[c].to_numpy()) for c in ("whole", "later"))
+        rows[name] = {
+            "all days (%)": whole.value,
+            "± (95%)": whole.half_width,
+            "after the warm-up (%)": later.value,
+            "± (95%) after": later.half_width,
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
+    save_table(
+        "crawler-learners",
+        table,
+        "What learners earn of the index policy's reward with known rates, over "
+        f"{runs.draw.nunique()} draws of feeds, all on the same items.",
+        formats=".1f",
+        instances="crawler-learners-runs",
+    )
+    for short, name in (("sums", "sums, default"), ("items", "items, default")):
+        save_value(f"crawler-learner-{short}", float(table["all days (%)"][name]))
+    one, other = (
+        runs[runs.learner == n].whole.to_numpy() for n in ("items, default", "sums, default")
+    )
+    gain = Estimate.of(100 * (one - other))
+    save_value("crawler-learner-gain", gain.value, interval=gain.interval, replications=len(one))
+    save_value("crawler-learner-gain-half", gain.half_width)

@@ -1,0 +1,436 @@
+"""Learners of rates side by side, on drawn feeds and on the trace.
+
+All meet the same items. A fetch at epoch t finds what its feed lists and nobody found before, each
+item worth 2^(-age / half-life); items published more than an epoch before the crawl begins are in
+the listings and count nothing. Times are in epochs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.arrays import Floats
+from analysis.checks import check_integer, check_number
+from analysis.crawl.feeds.listing import listed_ages, listing_window
+from analysis.crawl.frontier.state import FOUND, Outcome
+from analysis.crawl.frontier.turn import TurnPolicy
+from analysis.crawl.policies import IndexPolicy, ListingIndex
+from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.sources import Sources
+from analysis.learning.certainty_equivalence import (
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+)
+from analysis.results import Estimate, student_band
+from analysis.sweep import sweep
+from analysis.trace.trace import WEEK, publications
+from scorecard import COLOURS, figure, save_data, save_figure, save_value, within
+from scorecard.saving.records import saved_numbers
+
+DAY = 86_400.0
+HISTORY = 400
+"""Epochs before the crawl from which drawn feeds have items."""
+LEARNERS = {
+    "index": "index, rates known",
+    "listing": "index, rates from listings",
+    "forgetting": "the same, forgetting",
+    "counting": "index, rates by counting",
+    "ucb": "sums, optimistic",
+    "thompson": "sums, drawn",
+    "robin": "round robin",
+}
+
+
+@dataclass(frozen=True)
+class Feeds:
+    """Feeds that print dates."""
+
+    # Times of the items of each feed in epochs, ascending; negative before the crawl.
+    published: list[Floats]
+    # Items per epoch in the first and the second half of the crawl, which only the index with
+    # known rates uses; shape (N,).
+    rate: Floats
+    then: Floats
+    seconds: float  # length of an epoch
+    # Feeds that print the time of the fetch as the date of every item; shape (N,).
+    lies: NDArray[np.bool_]
+
+
+def drawn_feeds(
+    size: int, epochs: int, rng: np.random.Generator, *, jump: bool = False, lies: float = 0.0
+) -> Feeds:
+    """Draw feeds: Poisson arrivals, rates log-uniform on (0.05, 5) a day, an epoch being a day.
+
+    `jump`: whether the feeds exchange their rates in the middle of the crawl; `lies`: share of the
+    feeds whose dates lie, in [0, 1].
+    """
+    size, epochs = check_integer("size", size, 1), check_integer("epochs", epochs, 2)
+    lies = check_number("lies", lies, 0, 1)
+    rate = np.exp(rng.uniform(np.log(0.05), np.log(5.0), size))
+    order = rng.permutation(size)
+
+    def items(rate: float, begin: float, end: float) -> Floats:
+        return rng.uniform(begin, end, rng.poisson(rate * (end - begin)))
+
+    published = []
+    middle = epochs / 2 if jump else float(epochs)
+    for i in range(size):
+        first = items(rate[i], -HISTORY, middle)
+        later = items(rate[order[i]], middle, epochs)
+        published.append(np.sort(np.concatenate([first, later])))
+    then = rate[order] if jump else rate
+    return Feeds(published, rate, then, DAY, rng.permutation(size) < lies * size)
+
+
+def trace_feeds(begin: int, epochs: int, hours: int) -> Feeds:
+    """Return the publications of the book's trace as feeds, with their mean rates in the crawl.
+
+    `begin`: second at which the crawl begins; `epochs`, `hours`: its length, and that of an epoch.
+    """
+    trace, seconds = publications(), 3600 * hours
+    times = [(trace.times_of(i) - begin) / seconds for i in range(len(trace))]
+    rate = np.array([np.count_nonzero((t >= 0) & (t < epochs)) for t in times]) / epochs
+    return Feeds(times, rate, rate, float(seconds), np.zeros(len(trace), dtype=bool))
+
+
+class KnownRates:
+    """The index policy with known rates, which may change in the middle of the crawl.
+
+    `feeds`: what is crawled; `half_life`, `middle`: in epochs.
+    """
+
+    def __init__(self, feeds: Feeds, half_life: float, middle: float) -> None:
+        ones, decay = np.ones(feeds.rate.size), np.full(feeds.rate.size, np.log(2.0) / half_life)
+        self._halves = [IndexPolicy(Sources(r, ones, decay)) for r in (feeds.rate, feeds.then)]
+        self._middle = middle
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the sources of largest index at the present rates."""
+        half = self._halves[observation.epoch >= self._middle]
+        return half.select(observation, budget)
+
+
+def learner(name: str, feeds: Feeds, half_life: float, memory: float, epochs: int) -> Any:
+    """Return a fresh policy by its name in `LEARNERS`; half-life and memory in epochs."""
+    size = feeds.rate.size
+    options: Mapping[str, dict[str, Any]] = {
+        "listing": {},
+        "forgetting": {"memory": memory},
+        "counting": {"dates": False},
+    }
+    if name == "index":
+        return KnownRates(feeds, half_life, epochs / 2)
+    if name in options:
+        return ListingIndex(size, half_life, feeds.seconds, **options[name])
+    if name == "robin":
+        return TurnPolicy(size)
+    return CertaintyEquivalence(size, CertaintyEquivalenceOptions(exploration=name))
+
+
+def crawled(
+    feeds: Feeds,
+    policy: Any,
+    budget: int,
+    epochs: int,
+    half_life: float,
+    length: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return what a policy finds in each epoch of a crawl; shape (epochs,).
+
+    `policy`: the policy; outcomes are passed to its ``observe`` or contents to its ``update``, if
+    any; `half_life`: epochs in which an item loses half of its worth; `length`: items that a feed
+    lists.
+    """
+    size = feeds.rate.size
+    age, last = np.ones(size, dtype=np.int64), np.full(size, -np.inf)
+    found = np.zeros(epochs)
+    for epoch in range(epochs):
+        seen = Observation(epoch, age.copy(), np.full(size, np.nan))
+        arms = policy.select(seen, budget, rng)
+        fetches = [_fetch(feeds, int(i), epoch, last[i], half_life, length) for i in arms]
+        rewards = np.array([one.worth for one in fetches])
+        found[epoch] = rewards.sum()
+        if hasattr(policy, "observe"):
+            policy.observe([one.outcome(feeds, epoch) for one in fetches])
+        elif hasattr(policy, "update"):
+            policy.update(arms, rewards)
+        elif hasattr(policy, "record_choice"):
+            policy.record_choice(arms)
+        age += 1
+        age[arms], last[arms] = 1, epoch
+    return found
+
+
+@dataclass(frozen=True)
+class _Fetch:
+    """One fetch: its source, the times of the items listed, how many are new, what they are worth.
+
+    `worth` leaves out items published more than an epoch before the crawl begins, `reward` does
+    not.
+    """
+
+    source: int
+    listed: Floats
+    new: int
+    reward: float
+    worth: float
+
+    def outcome(self, feeds: Feeds, epoch: int) -> Outcome:
+        """Return the outcome that a policy which reads dates observes."""
+        lies = feeds.lies[self.source]
+        dates = np.full(self.listed.size, float(epoch)) if lies else self.listed
+        ages = listed_ages((dates * feeds.seconds).tolist(), epoch * feeds.seconds)
+        known = self.listed.size - self.new
+        return Outcome(
+            self.source, FOUND, items=self.new, reward=self.reward, known=known, ages=ages
+        )
+
+
+def _fetch(feeds: Feeds, i: int, epoch: int, last: float, half_life: float, length: int) -> _Fetch:
+    """Fetch feed i at an epoch, after a fetch at the epoch `last`."""
+    items = feeds.published[i]
+    count = int(np.searchsorted(items, epoch, "right"))
+    listed = items[max(0, count - length) : count]
+    new = listed[listed > last]
+    worth = np.exp2((new - epoch) / half_life)
+    return _Fetch(i, listed, new.size, float(worth.sum()), float(worth[new > -1.0].sum()))
+
+
+def world(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
+    """Let every learner crawl the same drawn feeds; value found in each epoch, by learner."""
+    given = {"jump": point["jump"], "lies": point["lies"]}
+    feeds = drawn_feeds(point["size"], point["epochs"], rng, **given)
+    return side_by_side(feeds, point, rng)
+
+
+def side_by_side(
+    feeds: Feeds, point: Mapping[str, Any], rng: np.random.Generator
+) -> dict[str, Floats]:
+    """Let learners crawl some feeds, all with the same budget."""
+    budget, epochs, half_life = point["budget"], point["epochs"], point["half_life"]
+    found = {}
+    for name in LEARNERS:
+        policy = learner(name, feeds, half_life, point["memory"], epochs)
+        found[name] = crawled(feeds, policy, budget, epochs, half_life, point["length"], rng)
+    return found
+
+
+def worlds(point: Mapping[str, Any], replications: int, seed: int) -> dict[str, Floats]:
+    """Return what each learner found in so many drawn worlds; shape (replications, epochs)."""
+    rows = sweep(world, [point], seed=seed, replications=replications, jobs=1, progress=False)[0]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def trace_runs(point: Mapping[str, Any], starts: int, hours: int, seed: int) -> dict[str, Floats]:
+    """Crawl the trace from several days on; value by learner, shape (starts, epochs).
+
+    The crawls begin after two years of history, eight weeks after one another.
+    """
+    runs = []
+    for start in range(starts):
+        feeds = trace_feeds((104 + 8 * start) * WEEK, point["epochs"], hours)
+        runs.append(side_by_side(feeds, point, np.random.default_rng([seed, start])))
+    return {name: np.array([run[name] for run in runs]) for name in runs[0]}
+
+
+def shares(runs: Mapping[str, Floats], name: str, begin: int, end: int) -> Floats:
+    """Value of a learner over that of the index with known rates, in [begin, end); one a run."""
+    known, found = (runs[key][:, begin:end].sum(axis=1) for key in ("index", name))
+    return np.asarray(found / known)
+
+
+# Values and tables
+
+
+EARLY = 40
+"""Days that are given apart: in them the learners see most feeds for the first time."""
+
+
+def compare(runs: Mapping[str, Mapping[str, Floats]], days: Mapping[str, float]) -> pd.DataFrame:
+    """Save the share of the index with known rates that each learner earns.
+
+    One row a world, part of the crawl and learner: mean over runs with its interval; on the trace,
+    whose crawls share their sources, with the smallest and the largest.
+    """
+    rows = []
+    for world, found in runs.items():
+        epochs = found["index"].shape[1]
+        early = min(round(EARLY / days[world]), epochs // 2)
+        parts = {"early": (0, early), "late": (early, epochs), "half": (epochs // 2, epochs)}
+        for part, (begin, end) in parts.items():
+            for name in [key for key in LEARNERS if key != "index"]:
+                each = shares(found, name, begin, end)
+                rows.append((world, part, name, *_kept(f"listing-{world}-{part}-{name}", each)))
+    columns = ["world", "part", "learner", "share", "low", "high"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _kept(id: str, each: Floats) -> tuple[float, float, float]:
+    """Keep the mean of some shares; return it and the ends of its interval or range."""
+    share = Estimate.of(each)
+    if id.startswith("listing-trace"):
+        save_value(id, share.value)
+        return share.value, float(each.min()), float(each.max())
+    save_value(id, share.value, interval=share.interval, replications=share.replications)
+    return share.value, share.low, share.high
+
+
+def shares_table(table: pd.DataFrame, columns: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+    """Return a table of some worlds and parts, one row a learner."""
+    shown = {}
+    for (world, part), heading in columns.items():
+        rows = table[(table["world"] == world) & (table["part"] == part)].set_index("learner")
+        shown[heading] = [within(*rows.loc[name, ["share", "low", "high"]]) for name in rows.index]
+    names = [label for name, label in LEARNERS.items() if name != "index"]
+    return pd.DataFrame(shown, index=pd.Index(names, name="learner"))
+
+
+def save_runs(runs: Mapping[str, Mapping[str, Floats]]) -> None:
+    """Publish what each learner found in each run of each world."""
+    rows = [
+        (world, run, name, float(values[run].sum()))
+        for world, found in runs.items()
+        for name, values in found.items()
+        for run in range(len(values))
+    ]
+    save_data(
+        "listing-runs",
+        pd.DataFrame(rows, columns=["world", "run", "learner", "value"]),
+        "One row a world, run and learner: what it found in all.",
+        {
+            "world": "constant: drawn feeds; jump: they exchange rates half-way; lies: dates of "
+            "half of them lie; trace: real publications",
+            "run": "number of the draw, or of the first day",
+            "learner": "; ".join(f"{key}: {label}" for key, label in LEARNERS.items()),
+            "value": "value found; an item counts 1 when new",
+        },
+    )
+
+
+def estimates(
+    lengths: list[int], memory: float, count: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Estimate a rate of 1 from listings of several lengths, with the border and without.
+
+    One row a length: means with their intervals.
+    """
+    rows = []
+    for n in lengths:
+        ages = np.cumsum(rng.standard_exponential((count, n)), axis=1)
+        windows = np.array([listing_window(row, memory) for row in ages])
+        border = np.exp(-ages[:, -1] / memory)
+        without = Estimate.of(windows[:, 0] / windows[:, 1])
+        counted = Estimate.of((windows[:, 0] + border) / windows[:, 1])
+        rows.append((n, without.value, *without.interval, counted.value, *counted.interval))
+    columns = ["n", "without", "low", "high", "counted", "counted_low", "counted_high"]
+    table = pd.DataFrame(rows, columns=columns)
+    save_value("listing-estimates", count)
+    inside = ((table["low"] <= 1) & (table["high"] >= 1)).mean()
+    save_value("listing-estimates-inside", float(inside))
+    first = table.iloc[0]
+    save_value("listing-shortest", int(first["n"]))
+    save_value("listing-border-shortest", float(first["counted"] - 1))
+    return table
+
+
+def save_predicates() -> None:
+    """Keep what the page's sentences depend on."""
+    v = saved_numbers("listing-")
+    for world in ("constant", "trace"):
+        sums = {part: max(v[f"{world}-{part}-{n}"] for n in ("ucb", "thompson"))
+                for part in ("early", "late")}  # fmt: skip
+        for part, best in sums.items():
+            save_value(f"listing-{world}-{part}-sums", best)
+            save_value(f"listing-{world}-{part}-wins", v[f"{world}-{part}-listing"] > best)
+    save_value("listing-counting-loses", v["constant-early-counting"] < v["constant-early-listing"])
+    save_value("listing-forgetting-helps", v["jump-half-forgetting"] > v["jump-half-listing"])
+    save_value(
+        "listing-forgetting-costs", v["constant-late-forgetting"] < v["constant-late-listing"]
+    )
+    forgetting, all_ = (v[f"trace-late-{name}"] for name in ("forgetting", "listing"))
+    save_value("listing-trace-forgets-too-soon", forgetting < all_)
+    lies, honest = v["lies-early-listing"], v["constant-early-listing"]
+    save_value("listing-lies-between", v["constant-early-counting"] * 0.98 <= lies <= honest)
+
+
+# Figures
+
+
+STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
+BLOCKS = 16
+
+
+def draw_learning(runs: Mapping[str, Floats]) -> None:
+    """Draw the share of the index with known rates that each learner earns, over time."""
+    epochs = runs["index"].shape[1]
+    edges = np.linspace(0, epochs, min(BLOCKS, epochs) + 1).astype(int)
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    names = [name for name in LEARNERS if name != "index"]
+    fig, axis = figure(height=3.8)
+    parts = []
+    for name, colour, style in zip(names, COLOURS, STYLES, strict=False):
+        pairs = itertools.pairwise(edges)
+        mean, low, high = student_band(np.array([shares(runs, name, *p) for p in pairs]).T)
+        axis.plot(middle, mean, color=colour, linestyle=style, label=LEARNERS[name])
+        axis.fill_between(middle, low, high, color=colour, alpha=0.15, linewidth=0)
+        columns = {"learner": name, "day": middle, "share": mean, "low": low, "high": high}
+        parts.append(pd.DataFrame(columns))
+    axis.axhline(1.0, color="black", linewidth=1)
+    axis.set(xlabel="day of the crawl", ylabel="share of the index with known rates")
+    axis.set(xlim=(0, epochs), ylim=(0, None))
+    fig.legend(loc="outside lower center", ncols=2, fontsize="small")
+    frame = pd.concat(parts)
+    ends = frame.groupby("learner", sort=False)["share"].agg(["first", "last"])
+    values_text = "; ".join(
+        f"{LEARNERS[str(name)]} {row['first']:.2f} and {row['last']:.2f}"
+        for name, row in ends.iterrows()
+    )
+    early, late = ends.loc["listing"].to_numpy()
+    save_figure(
+        "listing-learning",
+        fig,
+        frame,
+        "What learners earn on drawn feeds, in units of the index with known rates: mean over "
+        f"{len(runs['index'])} draws, with 95% intervals. With rates "
+        f"from listings the index earns {early:.2f} in the first block and "
+        f"{late:.2f} in the last.",
+        f"Curves over the days of the crawl; in the first and the last block: {values_text}.",
+        instances="listing-runs",
+    )
+
+
+def draw_estimates(table: pd.DataFrame) -> None:
+    """Draw the mean of the estimate by the length of the listing, with the border and without."""
+    fig, axis = figure(height=3.2)
+    for column, low, high, label, marker in (
+        ("without", "low", "high", "border left out", "o"),
+        ("counted", "counted_low", "counted_high", "border counted", "s"),
+    ):
+        error = np.array([table[column] - table[low], table[high] - table[column]])
+        axis.errorbar(table["n"], table[column], yerr=error, fmt=marker, capsize=3, label=label)
+    axis.axhline(1.0, color="black", linewidth=1)
+    axis.set(xlabel="items of a listing", ylabel="mean estimate / rate", xscale="log")
+    axis.set_xticks(table["n"], [str(n) for n in table["n"]])
+    axis.minorticks_off()
+    fig.legend(loc="outside lower center", ncols=2, fontsize="small")
+    last = table.iloc[0]
+    save_figure(
+        "listing-bias",
+        fig,
+        table,
+        "Mean of the estimated rate over the rate, from one listing with a memory, by the items "
+        f"that it prints; 95% intervals. For listings of {last['n']:.0f} items it is "
+        f"{last['without']:.2f} without the border item and {last['counted']:.2f} with it.",
+        f"Without the border item all means are near 1. With it, a listing of {last['n']:.0f} "
+        f"items gives {last['counted']:.2f}, and longer ones come down to 1.",
+    )

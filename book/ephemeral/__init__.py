@@ -1,0 +1,1 @@
+"""Pages of the part `ephemeral`: what each computes, draws and claims."""

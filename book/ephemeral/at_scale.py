@@ -1,0 +1,192 @@
+"""The calendar at scale: every crawl against a full ranking, and what observed content is worth.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), sections 3 and 6.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.arrays import Floats
+from analysis.ephemeral.arrivals import Arrivals
+from analysis.ephemeral.index import whittle_index, whittle_index_at_age
+from analysis.ephemeral.instances import lognormal_sources
+from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.scheduler.observed import ObservedScheduler
+from analysis.ephemeral.sources import Sources
+from scorecard import COLOURS, figure, save_figure
+
+Ages = NDArray[np.int64]
+
+
+class Agreement(NamedTuple):
+    """Epochs compared with a ranking of all sources, and epochs with the same crawls."""
+
+    equal: int
+    epochs: int
+
+
+def ranked_in_full(sources: Sources, budget: int, ages: Ages, epochs: int) -> Agreement:
+    """Compare every crawl of the scheduler with a ranking of all sources at their ages.
+
+    `ages`: ages at the first epoch.
+    """
+    scheduler, age = Scheduler(sources, budget, ages), ages.copy()
+    equal = 0
+    for _ in range(epochs):
+        best = _largest(whittle_index_at_age(sources, age), budget)
+        equal += np.array_equal(np.sort(scheduler.crawl()[0]), np.sort(best))
+        age += 1
+        age[best] = 1
+    return Agreement(equal, epochs)
+
+
+def observed_row(point: tuple[int, int, int], rng: np.random.Generator) -> dict[str, float]:
+    """Crawl random content of random sources, with contents observed and by ages alone.
+
+    Crawls with observed contents are compared with a ranking of all sources. The first half
+    of the epochs is not counted in the rewards. Made for `analysis.sweep`.
+
+    Keys: ``gain``, relative, of observing; ``seeing`` and ``ages``, rewards in units of the relaxed
+    bound on policies that observe ages alone; ``equal``, epochs with the same crawls as the full
+    ranking; ``rankings``, how often the scheduler itself ranked all sources.
+    """
+    size, budget, epochs = point
+    sources = lognormal_sources(size, rng)
+    ages = spread_ages(sources, budget, rng)
+    seen = ObservedScheduler(sources, budget, sources.state_at_age(ages))
+    blind = Scheduler(sources, budget, ages)
+    content = sources.state_at_age(ages)  # of the crawler that does not see it
+    arrived = np.ascontiguousarray(Arrivals(sources).sample(epochs, rng).T)
+    equal, earned = 0, np.zeros((epochs, 2))
+    for epoch in range(epochs):
+        best = _largest(whittle_index(sources, seen.state), budget)
+        numbers, reward = seen.crawl(arrived[epoch])
+        equal += np.array_equal(numbers, np.sort(best))
+        chosen = blind.crawl()[0]
+        earned[epoch] = reward.sum(), content[chosen].sum()
+        content[chosen] = 0.0
+        content = sources.alpha * content + arrived[epoch]
+    seeing, known = earned[epochs // 2 :].mean(axis=0) / relaxed_bound(sources, budget)[0]
+    return {
+        "gain": seeing / known - 1,
+        "seeing": seeing,
+        "ages": known,
+        "equal": equal,
+        "rankings": seen.rebuilds,
+    }
+
+
+def _largest(rank: Floats, count: int) -> NDArray[np.intp]:
+    return np.argpartition(rank, rank.size - count)[rank.size - count :]
+
+
+# Values and tables
+
+
+def of_passes(measured: pd.DataFrame, passes: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on the measured times, in bare passes."""
+    last = passes.iloc[-1]
+    return {
+        "largest": int(passes.index[-1]),
+        "first-below": int(passes.index[passes["calendar"] < 1].min()),
+        "cpus": int(measured["cpus"].iloc[0]),
+        "calendar-passes": last["calendar"],
+        "printed-passes": last["printed"],
+        "scan-passes": last["scan"],
+        "speedup": last["printed"] / last["calendar"],
+    }
+
+
+def against_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
+    """Return how many times as fast the calendar is as a compiled ranking of all ages.
+
+    Keys: ``compiled-ratio`` at the largest number of sources, ``compiled-size``; ``compiled-low``
+    and ``compiled-high``, least and largest ratio at the smallest number, ``compiled-smaller``,
+    where every epoch of the calendar follows one of the ranking.
+    """
+    same = benchmarks["peer"].eq("compiled full ranking")
+    rows = benchmarks[same & benchmarks["name"].eq("epoch of the calendar")]
+    sizes = rows["note"].str.extract(r"N = (\S+),")[0].astype(float)
+    ratio = rows["ratio"].groupby(sizes).agg(["min", "max"])
+    if len(ratio) != 2 or (sizes == sizes.max()).sum() != 1:
+        raise ValueError(f"benchmarks must rank two numbers of sources, got {sizes.tolist()}")
+    few, many = ratio.index
+    return {
+        "compiled-ratio": float(ratio.loc[many, "max"]),
+        "compiled-size": many,
+        "compiled-low": float(ratio.loc[few, "min"]),
+        "compiled-high": float(ratio.loc[few, "max"]),
+        "compiled-smaller": few,
+    }
+
+
+# Figures
+
+
+#: Ways to run an epoch, as measured/scale.csv calls them: label, marker and line.
+WAYS = {
+    "printed": ("printed formula, partial sort", "s", "-"),
+    "scan": ("fused scan", "^", "--"),
+    "calendar": ("calendar", "o", "-"),
+}
+
+
+def save_times(passes: pd.DataFrame, cpus: int) -> None:
+    """Draw the time of an epoch each way, in bare passes, against the number of sources."""
+    fig, axis = figure(height=3.8)
+    for colour, (way, (label, marker, style)) in zip(COLOURS, WAYS.items(), strict=False):
+        look = {"color": colour, "marker": marker, "linestyle": style, "label": label}
+        axis.loglog(passes.index, passes[way], **look)
+    axis.axhline(1, color="black", linewidth=1)
+    place = {"xytext": (0, 4), "textcoords": "offset points", "ha": "right"}
+    axis.annotate("one bare pass over the arrays", (passes.index[-1], 1), **place)
+    axis.set(xlabel="sources", ylabel="time of an epoch (bare passes)", ylim=(0.02, None))
+    axis.legend(loc="lower left")
+    last, printed = passes.iloc[-1], passes["printed"]
+    save_figure(
+        "at-scale-times",
+        fig,
+        passes.reset_index(),
+        caption="Time of one epoch in units of one bare pass, in which every content is multiplied "
+        "and added to once, against the number of sources; one in 100 is crawled. Measured once, "
+        f"on {cpus} cores; `make bench BENCH=scale` measures yours.",
+        alt="Three curves against the number of sources. The printed formula stays between "
+        f"{printed.min():.0f} and {printed.max():.0f} bare passes and the scan ends at "
+        f"{last['scan']:.1f}; the calendar falls from "
+        f"{passes['calendar'].iloc[0]:.0f} to {last['calendar']:.2f}, below the line of one pass.",
+    )
+
+
+def save_reward(paths: dict[str, Floats], size: int, budget: int) -> None:
+    """Draw the reward of each epoch from two initial states, in units of the relaxed bound."""
+    spread, alike = paths.values()
+    epochs, half = spread.size, spread.size // 2
+    shown = min(epochs, 300)
+    fig, axis = figure(height=3.4)
+    looks = zip(COLOURS, ("-", "--"), (2, 1), paths.items(), strict=False)
+    for colour, style, width, (name, path) in looks:
+        look = {"color": colour, "linestyle": style, "linewidth": width, "zorder": width + 1}
+        axis.plot(np.arange(shown), path[:shown], label=name, **look)
+    axis.axhline(1, color="black", linewidth=1, linestyle=":", label="relaxed bound", zorder=4)
+    axis.set(xlabel="epoch", ylabel="reward of the epoch / relaxed bound", ylim=(0, None))
+    axis.legend(loc="lower right")
+    save_figure(
+        "at-scale-reward",
+        fig,
+        pd.DataFrame({"epoch": np.arange(epochs), **paths}),
+        caption=f"Reward of each epoch in units of the relaxed bound, for {size:,} sources and "
+        f"{budget:,} crawls an epoch. The first {shown} of {epochs} epochs; over the second half "
+        f"the policy earns {spread[half:].mean():.4f} times the bound from spread ages and "
+        f"{alike[half:].mean():.4f} times from sources all crawled at once.",
+        alt=f"Two curves over {shown} epochs. From spread ages the reward stays between "
+        f"{spread[:shown].min():.2f} and {spread[:shown].max():.2f} of the bound; from sources all "
+        f"crawled at once it begins at {alike[0]:.2f} and later swings, up to "
+        f"{alike[:shown].max():.2f}.",
+    )

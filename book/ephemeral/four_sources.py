@@ -1,0 +1,446 @@
+"""What the printed average of four sources is the average of.
+
+A document that prints an average reward without saying from which state, over how many epochs and
+divided by what leaves three choices. `scan_averages` tries all of them, so that a printed value can
+be traced to the choices that give it, and `chance_of_a_hit` estimates how probable such a match is
+by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.checks import check_integer, check_number
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.simulation import INITIAL_STATES, Cycle, simulate
+from analysis.ephemeral.sources import Sources
+from book.ephemeral.shared import SHOWN, draw_source, shown_in_words, trajectory_frame
+from scorecard import (
+    COLOURS,
+    Claim,
+    as_markdown,
+    as_mathtext,
+    as_plain,
+    claim,
+    counted,
+    figure,
+    is_document_run,
+    listed,
+    save_figure,
+)
+from scorecard.prints import printed_number
+
+#: What the sum of n terms is divided by: their number, or the last epoch as in (4) of the report.
+DIVISORS = {"epochs": 0, "epochs - 1": -1}
+
+
+def scan_averages(
+    sources: Sources, policy: Policy | str, budget: int, longest: int
+) -> pd.DataFrame:
+    """Average reward over the first n epochs, for every initial state, n and divisor.
+
+    `policy`: a policy or the name of a built-in one; `longest`: largest n, at least 2. Columns
+    initial_state, epochs, divisor and average.
+    """
+    longest = check_integer("longest", longest, 2)
+    epochs = np.arange(2, longest + 1)
+    parts = []
+    for initial_state in INITIAL_STATES:
+        run = simulate(sources, policy, budget, longest, initial_state=initial_state)
+        sums = np.cumsum(run.reward)[1:]
+        for divisor, shift in DIVISORS.items():
+            columns = {"initial_state": initial_state, "epochs": epochs, "divisor": divisor}
+            parts.append(pd.DataFrame(columns | {"average": sums / (epochs + shift)}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def rounding_to(averages: pd.DataFrame, printed: float, digits: int = 2) -> pd.DataFrame:
+    """Return the rows of a scan whose average rounds to a printed number."""
+    near = (averages["average"] - printed).abs() <= 0.5 * 10.0**-digits
+    return averages[near].reset_index(drop=True)
+
+
+def chance_of_a_hit(
+    averages: pd.DataFrame, printed: float, half_width: float, digits: int = 2
+) -> float:
+    """Return the share of numbers around a print that some row of a scan would have rounded to.
+
+    `half_width`: how far they reach on each side, above 0.
+    """
+    half_width = check_number("half_width", half_width, 0, low_open=True)
+    unit = 10.0**-digits
+    tried = np.rint(printed / unit) + np.arange(-np.rint(half_width / unit), half_width / unit + 1)
+    return float(np.isin(tried, np.rint(averages["average"] / unit)).mean())
+
+
+def greedy_rank(sources: Sources, utility: Floats, ages: Floats) -> Floats:
+    """Return what the slides' greedy policy ranks by, as they print it, at ages in epochs.
+
+    `utility`: what is put for xi, one number a source; `ages`: epochs since the last crawl.
+    """
+    elapsed = ages * sources.period
+    worth = sources.arrival_rate * utility / sources.decay_rate
+    return np.asarray(worth * -np.expm1(-sources.decay_rate * elapsed))
+
+
+def uncrawled_contents(sources: Sources, epochs: int) -> Floats:
+    """Return the contents of sources at ages 1, 2, ..., by the recursion (2) from empty ones."""
+    contents = [np.zeros(len(sources))]
+    for _ in range(epochs):
+        contents.append(sources.alpha * contents[-1] + sources.u)
+    return np.array(contents[1:])
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes: the sources, the cycles, and the scan behind the printed average."""
+
+    sources: Sources
+    budgets: tuple[int, int]  # the two budgets
+    # Long run of the index policy with each budget.
+    first: Cycle
+    second: Cycle
+    alone: Cycle  # long run of a crawler that stays with the source of largest u
+    epoch_rewards: Floats  # reward of each epoch of the first cycle; shape (period,)
+    fits: pd.DataFrame  # the rows of the scan that round to the printed average
+    scanned: int  # number of averages in the scan
+    chance: float  # share of the numbers within 1.5 of the print that the scan would have hit
+    drawn: Floats  # utility of one random item of each source; shape (N,)
+    # Largest long-run reward of all policies with the first budget, by a search over cycles.
+    optimum: float
+
+
+# Values and tables
+
+
+_ROUNDING = 1e-9
+#: Gaps that a cell of a table lists one by one.
+_LISTED = 40
+
+
+def of_the_print(
+    sources: Sources, alone: Policy, averages: pd.DataFrame, fit: pd.Series, printed: float
+) -> dict[str, float]:
+    """Return the page's numbers on the finite run that gives the printed average.
+
+    Keys: ``print-epochs``, its number of epochs; ``same-recipe``, the average of `alone` over the
+    same epochs from the same state; ``literal-divisor``, the sum of the run divided by one epoch
+    less; ``hit-chance`` and ``hit-chance-wide``, the share of the numbers within 1.5 and within
+    4.5 of the print that some average rounds to.
+    """
+    epochs, initial_state = int(fit.epochs), fit.initial_state
+    same_run = averages.epochs.eq(epochs) & averages.initial_state.eq(initial_state)
+    other = averages[same_run & averages.divisor.eq("epochs - 1")]
+    recipe = simulate(sources, alone, 1, epochs, initial_state=initial_state)
+    return {
+        "print-epochs": epochs,
+        "same-recipe": recipe.average_reward,
+        "literal-divisor": float(other.average.iloc[0]),
+        "hit-chance": chance_of_a_hit(averages, printed, 1.5),
+        "hit-chance-wide": chance_of_a_hit(averages, printed, 4.5),
+    }
+
+
+def predicates(size: int, budgets: tuple[int, int], rewards: pd.DataFrame) -> dict[str, float]:
+    """Return the truth values and numbers that sentences of the page depend on.
+
+    Keys: ``two-budgets``, whether they differ; with the first of them ``all-crawled``, whether
+    every source is crawled at every epoch; ``greedy-alike``, whether greedy earns what the index
+    policy earns though there is a choice, and ``greedy-apart``, whether it does not;
+    ``over-greedy``, by how much the index policy earns more, relative to its own reward where
+    greedy earns nothing; and ``greedy-long-run`` and ``robin-long-run``, what the others earn.
+    """
+    first = rewards[f"M = {budgets[0]}"]
+    index, greedy = float(first["whittle"]), float(first["greedy"])
+    over = (index - greedy) / (greedy or index or 1.0)
+    choice, alike = budgets[0] < size, abs(over) < _ROUNDING
+    return {
+        "two-budgets": budgets[0] != budgets[1],
+        "all-crawled": not choice,
+        "greedy-alike": choice and alike,
+        "greedy-apart": choice and not alike,
+        "over-greedy": 0.0 if alike else over,
+        "greedy-long-run": greedy,
+        "robin-long-run": float(first["round-robin"]),
+    }
+
+
+def gaps_in_words(gaps: Sequence[int]) -> str:
+    """Return a text that lists the gaps between crawls, or counts them where there are many."""
+    if len(gaps) <= _LISTED:
+        return ", ".join(map(str, gaps)) or "never crawled"
+    lengths, often = np.unique(gaps, return_counts=True)
+    if lengths.size <= _LISTED // 2:
+        return ", ".join(f"{often[k]} of {lengths[k]}" for k in range(lengths.size))
+    return f"{len(gaps)}, from {lengths[0]} to {lengths[-1]}"
+
+
+# Claims
+
+
+def claims(found: Results) -> list[Claim]:
+    """Return what the page says to the rows of section 8 and of the slides' example."""
+    return [*_inputs(found), *_averages(found), *_figures(found), *_schedules(found)]
+
+
+def _inputs(found: Results) -> list[Claim]:
+    sources = found.sources
+    columns = {"xi": "mean_utility", "mu": "decay_rate", "L": "arrival_rate"}
+    cells = [
+        claim(f"A-r-t1-{name}{i + 1}", entry)
+        for name, column in columns.items()
+        for i, entry in enumerate(getattr(sources, column)[:4])
+    ]
+    return [
+        *cells,
+        claim("A-r-T", sources.period),
+        claim("A-r-M1", found.budgets[0]),
+        claim("A-r-M2", found.budgets[1]),
+        claim("A-s-four", len(sources) == 4),
+        claim("A-r-intro-exp"),
+        claim("A-r-ephemeral-interest"),
+        claim("A-s-ephemeral-interest"),
+    ]
+
+
+def _averages(found: Results) -> list[Claim]:
+    sources, first, alone = found.sources, found.first, found.alone
+    only = found.fits.iloc[0]
+    literal = float(found.epoch_rewards.max())
+    rows = []
+    for document in "rs":
+        rows += [
+            claim(f"A-{document}-17979", alone.average_reward),
+            claim(
+                f"A-{document}-25466",
+                first.average_reward,
+                explained=only.average,
+                independent=found.optimum,
+                numbers={
+                    "epochs": only.epochs,
+                    "initial_state": only.initial_state,
+                    "readings": found.scanned,
+                    "chance": found.chance,
+                },
+            ),
+            claim(
+                f"A-{document}-eq4",
+                bool(np.isclose(literal, first.average_reward)),
+                numbers={"largest": literal, "average": first.average_reward},
+            ),
+        ]
+    ages = np.arange(1.0, 200.0)[:, None]
+    contents = uncrawled_contents(sources, len(ages))
+    by_mean, by_draw = (
+        bool(np.allclose(greedy_rank(sources, utility, ages), contents))
+        for utility in (sources.mean_utility, found.drawn)
+    )
+    two = int((first.frequency > 0).sum()) == 2
+    return [
+        *rows,
+        claim("A-s-best1", int(np.argmax(sources.u)) == 0),
+        claim(
+            "A-r-greedy1",
+            alone.average_reward < first.average_reward and two,
+            numbers={"alone": alone.average_reward, "average": first.average_reward},
+        ),
+        claim("A-s-two-sources", two, numbers={"cycle": _in_order(first)}),
+        claim(
+            "A-s-greedy-def",
+            by_mean,
+            condition=not by_draw,
+            numbers={"ages": len(ages), "drawn": found.drawn, "mean": sources.mean_utility},
+        ),
+    ]
+
+
+def _figures(found: Results) -> list[Claim]:
+    redrawn = {
+        "A-r-fig1": "four-sources-content-value",
+        "A-s-fig-value": "four-sources-content-value",
+        "A-r-fig2": "four-sources-states",
+        "A-s-fig-m1": "four-sources-states",
+        "A-r-fig3": "four-sources-states-second",
+        "A-s-fig-m2": "four-sources-states-second",
+    }
+    utility, decay = found.sources.mean_utility, found.sources.decay_rate
+    return [
+        *(claim(row, figure=id) for row, id in redrawn.items()),
+        claim("A-r-fig1-initial", bool(utility[:2].min() > 2 * utility[2:].max())),
+        claim("A-r-fig1-decay", bool(decay[[0, 2]].min() > decay[[1, 3]].max())),
+    ]
+
+
+def _in_order(cycle: Cycle) -> list[int]:
+    """Return the numbers of the sources that a cycle crawls, epoch by epoch."""
+    return [source + 1 for crawled in cycle.crawls for source in crawled]
+
+
+def _schedules(found: Results) -> list[Claim]:
+    sources, first, second = found.sources, found.first, found.second
+    uneven = [len(set(second.gaps(i))) > 1 for i in (1, 2)]
+    irregular = second.period > first.period and any(uneven)
+    crawled = first.frequency > 0
+    ages = np.array([max(first.gaps(i), default=1) for i in range(len(sources))])
+    least = float(whittle_index_at_age(sources, ages)[crawled].min())
+    limit = float((sources.u_star / sources.cost)[~crawled].max(initial=0))
+    return [
+        claim(
+            "A-r-fig2-period",
+            first.crawls == ((0,), (1,)),
+            numbers={"cycle": _in_order(first)},
+        ),
+        claim(
+            "A-r-fig2-never",
+            bool((first.frequency[2:] == 0).all()),
+            numbers={"cycle": _in_order(first), "limit": limit, "least": least},
+        ),
+        claim("A-r-fig3-s1", bool(second.frequency[0] == 1), numbers={"period": second.period}),
+        *(
+            claim(row, irregular, numbers={"period": second.period, "first_period": first.period})
+            for row in ("A-r-fig3-less", "A-s-irregular")
+        ),
+        claim(
+            "A-r-fig3-s23",
+            all(uneven),
+            numbers={"gaps_of_two": second.gaps(1), "gaps_of_three": second.gaps(2)},
+        ),
+        claim("A-r-fig3-s4", second.gaps(3) == (second.period,), numbers={"period": second.period}),
+    ]
+
+
+# Figures
+
+
+def _redraws(of: str) -> str:
+    """Return a text on the document's figure that this one redraws, in a run of the document."""
+    return f" Redraws {of}." if is_document_run() else ""
+
+
+def _labels(sources: Sources) -> list[str]:
+    return [f"source {name}" for name in sources.names or ()]
+
+
+def save_content_value(sources: Sources) -> None:
+    """Draw the value of one item of each source against its age (the report's Figure 1)."""
+    times = np.linspace(0, 10 * sources.period, 201)
+    value = sources.mean_utility[:, None] * np.exp(-np.outer(sources.decay_rate, times))
+    labels = _labels(sources)
+    fig, axis = figure(height=3.4)
+    for i, label in enumerate(labels):
+        style = ["-", "--", "-.", ":"][i % 4]
+        axis.plot(times, value[i], color=COLOURS[i % 7], linestyle=style, label=as_mathtext(label))
+    axis.set(xlabel="time since publication (time units)", ylabel="value of an item")
+    axis.set_xlim(0, times[-1])
+    axis.legend()
+    names = {"caption": list(map(as_markdown, labels)), "alt": list(map(as_plain, labels))}
+    said = {part: value_in_words(sources, some) for part, some in names.items()}
+    save_figure(
+        "four-sources-content-value",
+        fig,
+        pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
+        caption=f"The value of one item of each source against its age. {said['caption']}"
+        f"{_redraws('Figure 1 of the report')}",
+        alt=f"Exponentially falling curves, one a source. {said['alt']}",
+    )
+
+
+def value_in_words(sources: Sources, labels: Sequence[str]) -> str:
+    """Return a text on the items of highest and lowest utility and of slowest decay."""
+    utility, decay = sources.mean_utility, sources.decay_rate
+    if len(sources) == 1:
+        half = np.log(2) / decay[0]
+        return f"An item is worth {utility[0]:g} at first, and half of it after {half:.3g}."
+    if np.ptp(utility) == 0:
+        start = "The items of all sources start alike"
+    else:
+        high, low = (
+            listed([label for label, at in zip(labels, utility == end, strict=True) if at])
+            for end in (utility.max(), utility.min())
+        )
+        start = f"An item of {high} starts highest, one of {low} lowest"
+    if np.ptp(decay) == 0:
+        return f"{start}; interest lasts equally long in all."
+    long = [label for label, at in zip(labels, decay == decay.min(), strict=True) if at]
+    return f"{start}; interest in {listed(long)} lasts longest."
+
+
+def save_states(
+    id: str, sources: Sources, budget: int, horizon: int, initial_state: str, cycle: Cycle, of: str
+) -> None:
+    """Draw the content of the first six sources under the index policy, and its crawls."""
+    labels, shown = _labels(sources), range(min(len(sources), SHOWN))
+    run = simulate(sources, "whittle", budget, horizon, initial_state=initial_state)
+    shares = [
+        f"crawled at {f:.0%} of the epochs" if f else "never crawled" for f in cycle.frequency
+    ]
+    fig, axes = figure(len(shown), 1, height=1 + 1.25 * len(shown), sharex=True, squeeze=False)
+    for i in shown:
+        draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
+        axes[i, 0].set_title(f"{as_mathtext(labels[i])}: {shares[i]}", fontsize="small")
+    axes[-1, 0].set_xlabel("epoch")
+    fig.supylabel("expected content (value units)", fontsize="medium")
+    said = "; ".join(f"{as_plain(labels[i])} {shares[i]}" for i in shown)
+    save_figure(
+        id,
+        fig,
+        trajectory_frame(sources, run),
+        caption=f"Content of {shown_in_words(sources)} and crawls (dots) under the index policy "
+        f"with $M = {budget}$, from {initial_state} sources. {rhythm(cycle)}; the dotted "
+        f"line is $u^*$.{_redraws(of)}",
+        alt=f"Saw-tooth curves of the content of {counted(len(shown), 'source')} over "
+        f"{counted(horizon, 'epoch')} with {budget} crawled at each. In the long run: {said}. "
+        f"{rhythm(cycle)}.",
+    )
+
+
+def rhythm(cycle: Cycle) -> str:
+    """Return a text on how the crawls of a cycle repeat."""
+    if not cycle.repeats:
+        return "No ages come twice in the longest run that is tried"
+    if cycle.period == 1:
+        return "The crawls are the same at every epoch"
+    return f"The crawls repeat with period {cycle.period}"
+
+
+def save_running_average(
+    sources: Sources, budget: int, running: dict[str, Floats], cycle: Cycle, *, document: bool
+) -> None:
+    """Draw the running average of the reward from each initial state, and the long run."""
+    long_run = cycle.average_reward
+    fig, axis = figure(height=3.6)
+    for colour, style, (state, average) in zip(
+        COLOURS, ("-", "--", "-."), running.items(), strict=False
+    ):
+        epochs = np.arange(1, average.size + 1)
+        name = f"from {state} sources"
+        axis.plot(epochs[3:], average[3:], color=colour, linestyle=style, label=name)
+    axis.axhline(long_run, color="black", linewidth=1, label=f"long run: {long_run:.2f}")
+    if document:
+        point = (61, printed_number("A-r-25466"))
+        axis.plot(*point, "o", color="black", markersize=6, label=f"printed: {point[1]}")
+    axis.set(xlabel="epochs averaged over", ylabel="average reward per epoch (value units)")
+    axis.set_xlim(0, 203)
+    axis.legend(loc="lower right")
+    save_figure(
+        "four-sources-running-average",
+        fig,
+        pd.DataFrame({"epochs": epochs, **{f"from {k}": v for k, v in running.items()}}),
+        caption=f"Average reward of the index policy over the first $n$ epochs, $M = {budget}$, "
+        f"from three initial states. All tend to {long_run:.2f}; after {epochs[-1]} epochs they "
+        f"{still_apart([v[-1] for v in running.values()])}.",
+        alt="Three curves of the running average, from empty, fresh and full sources, approach the "
+        f"long-run value {long_run:.2f}.",
+    )
+
+
+def still_apart(averages: Sequence[float]) -> str:
+    """Return a text on how much averages differ, to two decimals."""
+    apart = float(np.ptp(averages))
+    return f"still differ by {apart:.2f}" if apart >= 0.005 else "differ by less than 0.01"

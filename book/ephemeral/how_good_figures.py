@@ -1,0 +1,156 @@
+"""Figures of the page `how-good`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from book.ephemeral.how_good import is_optimal
+from scorecard import COLOURS, counted, figure, save_figure, span
+
+#: Policies of the random sets, with what the page calls them.
+LABELS = {
+    "whittle": "index",
+    "spread": "list, relaxed frequencies",
+    "periodic": "constant gaps",
+    "myopic": "myopic",
+    "draws": "independent draws",
+    "round-robin": "round robin",
+}
+_STYLES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
+
+
+def save_policies(table: pd.DataFrame) -> None:
+    """Draw the reward of each policy against the relaxed bound."""
+    shares = 100 * (table.drop(index="relaxed bound") / table.loc["relaxed bound"] - 1)
+    fig, axis = figure(height=3.9)
+    height = np.arange(len(shares))[::-1]
+    for j, (column, marker) in enumerate(zip(shares, "os^", strict=False)):
+        look = {"color": COLOURS[j], "markersize": 6, "label": f"${column}$"}
+        axis.plot(shares[column], height + 0.2 * (1 - j), marker, **look)
+    axis.axvline(0, color="black", linewidth=1)
+    axis.set_yticks(height, shares.index)
+    axis.set_xscale("symlog", linthresh=0.1, linscale=0.7)
+    ticks = [-20, -10, -5, -2, -1, -0.5, -0.1, 0, 0.5, 2]
+    axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    axis.minorticks_off()
+    axis.set(xlabel="reward per epoch against the relaxed bound (%)")
+    axis.set_xlim(-30, 4)
+    axis.legend(loc="upper right")
+    below = shares.clip(upper=0.0).abs()
+    fluid = shares.loc["fluid formula"]
+    low, high = np.quantile(fluid, [0, 1]).tolist()
+    beyond = (
+        "The fluid formula lies above the bound: no policy can earn what it says."
+        if (fluid > 0).all()
+        else "What the fluid formula says is no reward of a policy, above the bound or not."
+    )
+    index = ", ".join(f"{gap:.2f}% at ${m}$" for m, gap in below.loc["index"].items())
+    optimum = ", ".join(f"{gap:.2f}%" for gap in below.loc["exact optimum"])
+    save_figure(
+        "how-good-policies",
+        fig,
+        shares.reset_index(names="policy"),
+        caption="Long-run reward of each policy on the four sources, in percent above or below the "
+        "relaxed bound (the scale is linear within 0.1% and logarithmic beyond). The index policy "
+        f"stays below the bound by {index}, the exact optimum by {optimum}. {beyond}",
+        alt=f"Dots for {len(shares)} rows and {counted(len(shares.columns), 'budget')} against a "
+        f"vertical line at the bound. The index lies below it by {index}; farthest to the left is "
+        f"{shares.min(axis=1).idxmin()}, by {-shares.to_numpy().min():.0f}%; the fluid formula "
+        f"lies {span(low, high, '+.2f')}% from it.",
+    )
+
+
+def save_random(instances: pd.DataFrame) -> None:
+    """Draw the distribution of each policy's loss over random sets."""
+    loss = 100 * (1 - instances[list(LABELS)])
+    share = 100 * np.arange(1, len(loss) + 1) / len(loss)
+    fig, axis = figure(height=4.1)
+    for (name, label), colour, style in zip(LABELS.items(), COLOURS, _STYLES, strict=False):
+        look = {"color": colour, "linestyle": style, "label": label}
+        axis.step(np.sort(loss[name].clip(lower=0)), share, where="post", **look)
+    axis.set_xscale("symlog", linthresh=0.01, linscale=0.5)
+    axis.set_xticks([0, 0.01, 0.1, 1, 10], ["0", "0.01", "0.1", "1", "10"])
+    axis.set(xlabel="loss against the exact optimum (%)", ylim=(0, 102), xlim=(0, 60))
+    axis.set_ylabel("share of instances with no larger loss (%)")
+    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
+    exact, worst = is_optimal(instances).mean(), loss.max()
+    order = ", ".join(LABELS[name] for name in loss.mean().sort_values().index)
+    bound = np.ceil(10 * worst["whittle"]) / 10
+    save_figure(
+        "how-good-random",
+        fig,
+        loss.assign(sources=instances["sources"], budget=instances["budget"]),
+        caption=f"Distribution of the loss over {len(loss)} random sets of three or four sources. "
+        f"The index policy is optimal on {exact:.0%} of them and loses at most {bound:.1f}%; the "
+        f"worst loss of the myopic policy is {worst['myopic']:.0f}%, that of the best list with "
+        f"constant gaps {worst['periodic']:.0f}%.",
+        alt=f"Six rising step curves. The one of the index policy starts at {exact:.0%} at no loss "
+        f"and reaches the top below {bound:.1f}%. By mean loss, from the least: {order}.",
+    )
+
+
+def save_periods(periods: pd.DataFrame) -> None:
+    """Draw the period of the index policy's cycle against the budget."""
+    size = int(periods.budget.max())
+    fig, axis = figure(height=3.6)
+    looks = ((True, COLOURS[0], "o", -0.12), (False, COLOURS[1], "x", 0.12))
+    for kind, colour, marker, side in looks:
+        part = periods[periods.trivial == kind]
+        spread = 0.18 * (part.instance / max(periods.instance.max(), 1) - 0.5)
+        label = "trivial" if kind else "not trivial"
+        look = {"color": colour, "markersize": 4, "alpha": 0.8, "linestyle": "none"}
+        axis.plot(part.budget + side + spread, part.period, marker, label=label, **look)
+    median = periods.groupby("budget").period.median()
+    axis.plot(median.index, median, color="black", linewidth=1, label="median")
+    axis.set(xlabel="sources crawled per epoch, M", ylabel="period of the cycle (epochs)")
+    axis.set_yscale("log")
+    ticks = [1, 2, 5, 10, 20, 50, 100]
+    axis.set_yticks(ticks, [f"{t}" for t in ticks])
+    axis.minorticks_off()
+    axis.legend()
+    middle = periods[periods.budget == size // 2].trivial.mean()
+    full = periods[periods.budget == size].trivial.mean()
+    save_figure(
+        "how-good-periods",
+        fig,
+        periods,
+        caption=f"Period of the index policy's cycle on {periods.instance.nunique()} random sets "
+        f"of {size} sources at every budget. With half of the sources crawled {middle:.0%} of the "
+        f"cycles are trivial, with all of them {full:.0%}.",
+        alt=f"Points of period against budget on a log scale, the longest {periods.period.max()} "
+        f"epochs. The median is {median.iloc[0]:.0f} at M = 1 and {median.iloc[-1]:.0f} at "
+        f"M = {size}, where {full:.0%} of the cycles are trivial.",
+    )
+
+
+def save_observed(observed: pd.DataFrame, runs: int, horizon: int) -> None:
+    """Draw the reward against the bunching of content, by what is observed."""
+    fig, axis = figure(height=3.6)
+    names = observed["observed"].unique()
+    for name, colour, style, marker in zip(names, COLOURS, _STYLES, "o^sx", strict=False):
+        line = observed[observed.observed == name]
+        look = {"color": colour, "linestyle": style, "marker": marker, "markersize": 5}
+        axis.plot(line.factor, line.reward, label=name, **look)
+        axis.fill_between(line.factor, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
+    factors = observed["factor"].unique()
+    axis.set(xlabel="factor by which items are rarer and worth more", xscale="log")
+    axis.set_ylabel("reward per epoch (value units)")
+    axis.set_xticks(factors, [f"{f:g}" for f in factors])
+    axis.minorticks_off()
+    axis.legend()
+    ends = observed[observed.factor == factors[-1]].set_index("observed").reward
+    more = ends["all observed"] / ends["none observed"] - 1
+    save_figure(
+        "how-good-observed",
+        fig,
+        observed,
+        caption="Reward of the index policy on the four sources at $M = 1$ with random content, by "
+        "what it observes. Without observation it plays a fixed cycle, and the expected reward "
+        "does not depend on how content is bunched; with all states observed it earns "
+        f"{more:+.0%} against that at a factor of {factors[-1]:g}. Bands: 95% intervals over "
+        f"{runs} runs of {horizon} epochs.",
+        alt="Curves of reward against bunching at the largest factor end at "
+        + ", ".join(f"{ends[name]:.0f} with {name}" for name in names)
+        + ".",
+    )

@@ -1,0 +1,329 @@
+"""What limits on ages and a split over machines cost, against the relaxed problem.
+
+The schedulers themselves are run, and their reward is compared with the value of the relaxed
+problem under the same limits or quotas, which no policy exceeds in the long run.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), sections 3 and 6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.arrays import Floats
+from analysis.ephemeral.optimum.relaxed import relaxed_bound, relaxed_problem
+from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
+from analysis.ephemeral.scheduler.machines.sizing import PASS
+from analysis.ephemeral.scheduler.runs import rewards
+from analysis.ephemeral.sources import Sources
+from analysis.results import Estimate
+from scorecard import COLOURS, figure, save_figure, save_table
+
+#: Parts of a run of which the losses are compared: as published, each lasts a mean gap.
+BLOCKS = 6
+
+
+#: Epochs in which a schedule with a crawl delay is followed until it repeats itself.
+LONGEST = 5000
+
+
+def reward_of_cycle(sources: Sources, budget: float, delay: int) -> float:
+    """Return the reward per epoch over the cycle of the index policy under a crawl delay.
+
+    Where no cycle shows within `LONGEST` epochs it is the mean of their second half.
+
+    `delay`: epochs between two crawls of a source, at least; all ages are that at the start.
+    """
+    scheduler = Scheduler(sources, budget, delay, min_age=delay)
+    oldest = np.maximum(delay, np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay))
+    seen: dict[tuple[float, ...], int] = {}
+    earned: list[float] = []
+    while len(earned) < LONGEST:
+        ages = tuple(np.minimum(scheduler.ages, oldest))
+        if ages in seen:
+            return float(np.mean(earned[seen[ages] :]))
+        seen[ages] = len(earned)
+        earned.append(float(scheduler.crawl()[1].sum()))
+    return float(np.mean(earned[LONGEST // 2 :]))
+
+
+def price_of_limits(
+    sources: Sources,
+    budget: float,
+    limits: list[tuple[int, float]],
+    warm_up: int,
+    epochs: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Share of the reward that limits on ages cost: the policy's, and the best possible.
+
+    `limits`: one pair for all sources; a maximal age may be ``inf``; `warm_up`, `epochs`: epochs
+    before, and while, rewards are counted. Columns min_age, max_age, policy (1 - reward/bound
+    without limits), half_width of its 95% interval, from `BLOCKS` parts of the run, relaxed (the
+    same for the bound with limits) and spent (share of the budget).
+    """
+    free = relaxed_bound(sources, budget)[0]
+    rows = []
+    for low, high in limits:
+        relaxed = relaxed_problem(sources, budget, min_age=max(low, 1), max_age=high)
+        due = np.where(np.isinf(relaxed.age), np.ceil(10.0 / sources.decay), relaxed.age)
+        age = 1 + np.floor(rng.random(len(sources)) * due).astype(np.int64)
+        most = None if np.isinf(high) else int(high)
+        scheduler = Scheduler(sources, budget, age, min_age=low, max_age=most)
+        rewards(scheduler, warm_up)
+        crawls = [scheduler.crawl() for _ in range(epochs)]
+        spent = np.mean([sources.cost[numbers].sum() for numbers, _ in crawls]) / budget
+        earned = np.array([reward.sum() for _, reward in crawls])
+        error = Estimate.of(_by_block(earned) / free).half_width
+        rows.append((low, high, 1 - earned.mean() / free, error, 1 - relaxed.bound / free, spent))
+    columns = ["min_age", "max_age", "policy", "half_width", "relaxed", "spent"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def price_of_parts(
+    sources: Sources,
+    budget: float,
+    parts: list[int],
+    warm_up: int,
+    epochs: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Share of one scheduler's reward that a split over several costs.
+
+    `parts`: numbers of parts; `warm_up`, `epochs`: epochs before, and while, rewards are counted.
+    Columns parts, split ("at random" or "by decay rate"), exchange (of a multiplier; otherwise
+    quotas are fixed), loss (against one scheduler) and half_width of its 95% interval, from
+    `BLOCKS` parts of the run, one after another.
+    """
+    ages = spread_ages(sources, budget, np.random.default_rng(seed))
+    one = Scheduler(sources, budget, ages)
+    rewards(one, warm_up)
+    whole = rewards(one, epochs)
+    rows = []
+    for count in parts:
+        for name, part in splits(sources, count, seed).items():
+            for exchange in (False, True):
+                many = PartitionedScheduler(sources, part, budget, ages, exchange=exchange)
+                rewards(many, warm_up)
+                earned = rewards(many, epochs)
+                half_width = Estimate.of(1 - _by_block(earned) / _by_block(whole)).half_width
+                rows.append((count, name, exchange, 1 - earned.mean() / whole.mean(), half_width))
+    return pd.DataFrame(rows, columns=["parts", "split", "exchange", "loss", "half_width"])
+
+
+def _by_block(earned: Floats) -> Floats:
+    """Return the mean rewards of the parts of a run, shape (`BLOCKS`,)."""
+    return np.array([block.mean() for block in np.array_split(earned, BLOCKS)])
+
+
+def bound_of_parts(sources: Sources, budget: float, parts: list[int], seed: int) -> pd.DataFrame:
+    """Share of the relaxed bound that is lost when each part has a quota by its number of sources.
+
+    `parts`: numbers of parts. Columns parts, split and loss.
+    """
+    whole = relaxed_bound(sources, budget)[0]
+    rows = []
+    for count in parts:
+        for name, part in splits(sources, count, seed).items():
+            members = [np.flatnonzero(part == p) for p in range(count)]
+            quotas = [budget * own.size / len(sources) for own in members]
+            bounds = [
+                relaxed_bound(sources.subset(own), quota)[0]
+                for own, quota in zip(members, quotas, strict=True)
+            ]
+            rows.append((count, name, 1 - sum(bounds) / whole))
+    return pd.DataFrame(rows, columns=["parts", "split", "loss"])
+
+
+def splits(sources: Sources, count: int, seed: int) -> dict[str, NDArray[np.int64]]:
+    """Split sources into parts of one size, at random and in order of decay rate."""
+    size = len(sources)
+    rng = np.random.default_rng([seed, count])
+    place = np.empty(size, dtype=np.int64)
+    place[np.argsort(sources.decay_rate, kind="stable")] = np.arange(size)
+    return {"at random": rng.permutation(size) % count, "by decay rate": place * count // size}
+
+
+# Values and tables
+
+
+def without_infinities(price: pd.DataFrame) -> pd.DataFrame:
+    """Return prices as a table shows them: no maximal age where there is no limit, no errors."""
+    return price.drop(columns="half_width").replace(np.inf, np.nan)
+
+
+def of_few(sources: Sources, budget: int = 2, delay: int = 2) -> dict[str, float]:
+    """Return budget, crawl delay, reward and bound with which the calendar's explorable opens."""
+    earned = reward_of_cycle(sources, budget, delay)
+    bound = float(relaxed_problem(sources, budget, min_age=delay).bound)
+    return {
+        "few-sources": len(sources),
+        "few-budget": budget,
+        "few-delay": delay,
+        "few-earned": earned,
+        "few-bound": bound,
+        "few-share": 100 * earned / bound,
+    }
+
+
+def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:
+    """Return the truth values and numbers that sentences on limits depend on.
+
+    Keys: first and last minimal and maximal age and the policy's price of each; the largest
+    ``gap`` between that and the least possible; ``limits-dearer``, whether longer minimal and
+    shorter maximal ages cost more.
+    """
+    least, most = price[np.isinf(price.max_age)], price[np.isfinite(price.max_age)]
+    dearer = (np.diff(least.policy) > 0).all() and (np.diff(most.policy) < 0).all()
+    return {
+        "min-first": int(least.min_age.iloc[0]),
+        "min-last": int(least.min_age.iloc[-1]),
+        "min-low": float(least.policy.iloc[0]),
+        "min-high": float(least.policy.iloc[-1]),
+        "max-first": int(most.max_age.iloc[0]),
+        "max-last": int(most.max_age.iloc[-1]),
+        "max-low": float(most.policy.iloc[0]),
+        "max-high": float(most.policy.iloc[-1]),
+        "gap": float((price.policy - price.relaxed).max()),
+        "limits-dearer": bool(dearer),
+    }
+
+
+def predicates_of_parts(simulated: pd.DataFrame, by_decay: pd.Series) -> dict[str, bool]:
+    """Return whether a shared multiplier loses clearly less than quotas, split by decay rate."""
+    shared = simulated[simulated.exchange].loss.abs().max()
+    return {"multiplier-wins": bool(shared < 0.5 * by_decay.min())}
+
+
+def of_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> dict[str, float]:
+    """Return the page's numbers on a split over machines.
+
+    Keys: ``noise``, as `loss_with_multiplier` returns it; ``slope``, the loss on a random split
+    times the sources on a machine; ``few`` and ``many``, the ends of the numbers of machines, with
+    the losses by decay rate; and `predicates_of_parts`.
+    """
+    at_random = bounds[bounds.split == "at random"]
+    by_decay = bounds[bounds.split == "by decay rate"].set_index("parts").loss
+    return {
+        "noise": loss_with_multiplier(simulated),
+        "slope": float((at_random.loss * size / (at_random.parts - 1)).mean()),
+        "few": int(by_decay.index[0]),
+        "few-loss": float(by_decay.iloc[0]),
+        "many": int(by_decay.index[-1]),
+        "many-loss": float(by_decay.iloc[-1]),
+        **predicates_of_parts(simulated, by_decay),
+    }
+
+
+def loss_with_multiplier(simulated: pd.DataFrame) -> float:
+    """Return how far from zero the loss with a shared multiplier may lie.
+
+    Returns: the end of a 95% interval that is farthest from zero, over all numbers of machines.
+    """
+    shared = simulated[simulated.exchange]
+    return float((shared.loss.abs() + shared.half_width).max())
+
+
+def of_cluster(plan: dict[str, float]) -> dict[str, float]:
+    """Return the page's numbers on a cluster, from `cluster_plan`, in GB, s and kB."""
+    return {
+        "plan-memory": plan["memory"] / 1e9,
+        "plan-seconds": plan["seconds"],
+        "plan-kb": plan["bytes"] / 1e3,
+    }
+
+
+def save_cluster(plan: dict[str, float], sources: float, machines: int, bandwidth: float) -> None:
+    """Save the table of what an epoch takes on a cluster."""
+    lines = {
+        "sources on a machine": f"{plan['sources']:.2g}",
+        "memory of its calendar": f"{plan['memory'] / 1e9:.2g} GB",
+        "crawls an epoch on a machine": f"{plan['crawls']:.2g}",
+        "one bare pass over its sources": f"{plan['sources'] * PASS / bandwidth:.2g} s",
+        "calendar's epoch, one core": f"{plan['seconds']:.2g} s",
+        "messages an epoch, all machines": f"{plan['messages']:,}",
+        "numbers exchanged an epoch": f"{plan['bytes'] / 1e3:.3g} kB",
+        "instead, every index to one place": f"{plan['indices'] / 1e9:.3g} GB",
+    }
+    save_table(
+        "many-machines-cluster",
+        pd.Series(lines, name="amount").rename_axis("quantity").to_frame(),
+        f"What an epoch takes for {sources:.0e} sources on {machines} machines, by calculation.",
+    )
+
+
+# Figures
+
+
+def save_limits(price: pd.DataFrame, size: int) -> None:
+    """Draw what minimal and maximal ages cost: the policy's price, and the least possible."""
+    least, most = price[np.isinf(price.max_age)], price[np.isfinite(price.max_age)]
+    fig, axes = figure(1, 2, height=3.5, sharey=True)
+    sides = ((least, "min_age", "minimal age (epochs)"), (most, "max_age", "maximal age (epochs)"))
+    for axis, (part, column, label) in zip(axes, sides, strict=True):
+        line = {"color": COLOURS[0], "linestyle": "--", "label": "relaxed bound under the limit"}
+        axis.loglog(part[column], 100 * part.relaxed, **line)
+        dots = {"color": COLOURS[1], "label": "index policy under the limit"}
+        axis.loglog(part[column], 100 * part.policy, "o", **dots)
+        bars = {"fmt": "none", "ecolor": COLOURS[1], "capsize": 2}
+        axis.errorbar(part[column], 100 * part.policy, 100 * part.half_width, **bars)
+        axis.set(xlabel=label)
+    axes[0].set(ylabel="price (% of the reward without)")
+    axes[0].legend(loc="lower right")
+    difference = price.policy - price.relaxed
+    save_figure(
+        "many-machines-limits",
+        fig,
+        price,
+        caption="What a minimal age (first) and a maximal age (second), the same for all "
+        f"{size:,} sources, cost in % of the relaxed bound without limits. Dots: the "
+        f"policy, with 95% intervals from {BLOCKS} parts of the run; line: the least that any "
+        f"policy must lose. They differ by at most {difference.abs().max():.2%} of the bound.",
+        alt="Two panels on logarithmic axes. The price goes with the minimal age from "
+        f"{least.policy.iloc[0]:.2%} to {least.policy.iloc[-1]:.0%}, and with the maximal "
+        f"age from {most.policy.iloc[0]:.0%} to {most.policy.iloc[-1]:.2%}. The dots of the policy "
+        f"lie between {difference.min():+.2%} and {difference.max():+.2%} of the bound from the "
+        "lines.",
+    )
+
+
+def save_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> None:
+    """Draw what a split over machines costs, under fixed quotas and with a shared multiplier."""
+    fig, axis = figure(height=3.7)
+    noise = loss_with_multiplier(simulated)
+    for colour, marker, (split, bound) in zip(COLOURS, "os", bounds.groupby("split"), strict=False):
+        fixed = simulated[(simulated.split == split) & ~simulated.exchange]
+        name = f"fixed quotas, split {split}"
+        line = {"color": colour, "linestyle": "--", "label": f"{name}: bound"}
+        axis.loglog(size / bound.parts, 100 * bound.loss, **line)
+        dots = {"color": colour, "label": f"{name}: simulated"}
+        axis.errorbar(
+            size / fixed.parts, 100 * fixed.loss.clip(lower=1e-9), 100 * fixed.half_width,
+            fmt=marker, **dots,
+        )  # fmt: skip
+    band = {"color": COLOURS[2], "alpha": 0.25}
+    axis.axhspan(1e-9, 100 * noise, label="shared multiplier, both splits: simulated", **band)
+    lowest, highest = 100 * min(bounds.loss.min(), noise), 1e4 * bounds.loss.max()
+    axis.set(xlabel="sources on each machine", ylabel="loss (% of the reward)")
+    axis.set_ylim(0.3 * lowest, highest)
+    axis.legend(loc="upper right", fontsize="small")
+    by_decay = bounds[bounds.split == "by decay rate"].loss
+    save_figure(
+        "many-machines-parts",
+        fig,
+        pd.concat(
+            [simulated.assign(kind="simulated"), bounds.assign(kind="bound", exchange=False)]
+        ),
+        caption=f"What is lost by splitting {size:,} sources over machines. Lines: loss of the "
+        "relaxed bound under fixed quotas; dots: of simulated runs on the same splits, where they "
+        f"lose, with 95% intervals from {BLOCKS} parts of a run. With a shared multiplier "
+        f"the simulated loss is within {noise:.1e} of zero (band).",
+        alt="Loss against sources on each machine, logarithmic axes. Fixed quotas on a random "
+        "split lose in inverse proportion to the number of sources on a machine, on a split by "
+        f"decay rate {by_decay.min():.2%} to {by_decay.max():.2%}; a shared multiplier loses at "
+        f"most {noise:.1e}.",
+    )

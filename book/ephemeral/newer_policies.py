@@ -1,0 +1,463 @@
+"""Losses with many copies of each source, and of policies that were published since.
+
+With R copies of each source and a budget of R M, `gaps_against_copies` follows the gap
+
+    1 - reward per copy / relaxed bound per copy
+
+of the index policy as R grows, for expected and for random contents, from copies that start alike
+and from random ages; `gaps_of_random_sets` measures it at one large R on many random sets.
+
+Newer policies are played beside the index, timetables and two levels. Policies without chance are
+judged by the cycle in which they end, those that draw by runs that begin with all ages equal, of
+which the first half is left out.
+
+Reference: Weber and Weiss, J. Appl. Prob. 27 (1990); Verloop (2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.checks import check_integer
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.instances import random_set
+from analysis.ephemeral.optimum.advice import (
+    FTVAPolicy,
+    IDPolicy,
+    LPUpdatePolicy,
+    SingleSourcePolicies,
+)
+from analysis.ephemeral.optimum.exact import optimal_cycle
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.policies import Policy, WhittlePolicy
+from analysis.ephemeral.simulation import long_run_cycle, simulate
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.index import StochasticIndex, stochastic_bound, stochastic_index
+from analysis.ephemeral.stochastic.replicas import (
+    STARTS,
+    simulate_random_replicas,
+    simulate_replicas,
+)
+from analysis.ephemeral.timetables.construction import timetable
+from analysis.ephemeral.timetables.copies import two_level
+from analysis.results import Estimate
+from book.ephemeral.how_good import EXACT, is_optimal
+from book.ephemeral.shared import on_hard_sets
+from scorecard import Claim, claim, plus_minus, save_table
+
+Row = tuple[str, str, int, float, float, float]
+
+#: Epochs that LP-update looks ahead.
+EPOCHS_AHEAD = 5
+#: Policies without chance.
+FIXED = ("index", "timetable", "two-level", "lp-update")
+#: Policies that draw.
+RANDOM: dict[str, Callable[[Sources, int], Policy]] = {"ftva": FTVAPolicy, "id": IDPolicy}
+_WARM_UP = 200  # phases mix slowly
+
+
+def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
+    """Measure the gap of the index policy on many copies of random sets, with expected contents.
+
+    `copies`: copies of each source, at least 1. One row a set: ``instance``, ``budget``, the gap
+    from copies that start ``together`` and from ``random`` ages, and ``exact``, whether both runs
+    were averaged over a period.
+    """
+    instances = check_integer("instances", instances, 1)
+    rows = []
+    for instance in range(instances):
+        sources, budget = random_set(instance, seed)
+        bound = relaxed_problem(sources, budget).bound
+        rng = np.random.default_rng([seed, instance])
+        runs = {s: simulate_replicas(sources, budget, copies, start=s, rng=rng) for s in STARTS}
+        gaps = {start: 1 - run.average_reward / bound for start, run in runs.items()}
+        exact = all(run.period for run in runs.values())
+        rows.append({"instance": instance, "budget": budget, **gaps, "exact": exact})
+    return pd.DataFrame(rows)
+
+
+def kept_gaps(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return which of `gaps_of_random_sets` surely stay, from each start: those over a period."""
+    return gaps[["together", "random"]].gt(1e-9) & gaps[["exact"]].to_numpy()
+
+
+def alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[float]:
+    """Return the gap to the bound of so many copies of one source, with expected contents.
+
+    `source`: the source; with more than one type the copies are not alike; `sizes`: numbers of
+    copies, whose product with the budget is whole.
+    """
+    bound = relaxed_problem(source, budget).bound
+    return [1 - simulate_replicas(source, budget, n).average_reward / bound for n in sizes]
+
+
+def closes(copies: pd.DataFrame, share: float = 0.05) -> bool:
+    """Return whether the gap with random content falls to a small share of that of one copy.
+
+    `share`: largest share, of the upper end of the interval at the largest size.
+    """
+    random = copies[copies.content == "random"]
+    curves = [line.sort_values("copies") for _, line in random.groupby(["sources", "start"])]
+    return all(line.high.iloc[-1] < share * line.gap.iloc[0] for line in curves)
+
+
+def gaps_against_copies(
+    sources: Sources,
+    budget: int,
+    law: Utility,
+    *,
+    sizes: Sequence[int],
+    random_sizes: Sequence[int],
+    runs: int,
+    horizon: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Follow the gap of the index policy as the number of copies grows.
+
+    `sizes`, `random_sizes`: numbers of copies with expected and with random contents. Columns
+    ``content`` ("expected"; "random", played with the index of the random model; "closed form",
+    with that of Theorem 1 on the same contents), ``start``, ``copies``, ``gap`` and its ``low``
+    and ``high``: 95% intervals if contents are random, else the range.
+    """
+    runs = check_integer("runs", runs, 2)
+    rows = [*_expected_gaps(sources, budget, sizes, runs, seed)]
+    curves = [stochastic_index(sources, i, law) for i in range(len(sources))]
+    for copies in random_sizes:
+        epochs = _WARM_UP + max(400, 4 * horizon // copies)
+        rows += _random_gaps(Arrivals(sources, law), curves, budget, copies, epochs, runs, seed)
+    return pd.DataFrame(rows, columns=["content", "start", "copies", "gap", "low", "high"])
+
+
+def _expected_gaps(
+    sources: Sources, budget: int, sizes: Sequence[int], runs: int, seed: int
+) -> Iterator[Row]:
+    bound = relaxed_problem(sources, budget).bound
+    for start in STARTS:
+        for copies in sizes:
+            gaps = []
+            for r in range(1 if start == "together" else runs):
+                rng = np.random.default_rng([seed, copies, r])
+                run = simulate_replicas(sources, budget, copies, start=start, rng=rng)
+                gaps.append(1 - run.average_reward / bound)
+            yield "expected", start, copies, float(np.mean(gaps)), min(gaps), max(gaps)
+
+
+def _random_gaps(
+    arrivals: Arrivals,
+    curves: Sequence[StochasticIndex],
+    budget: int,
+    copies: int,
+    epochs: int,
+    runs: int,
+    seed: int,
+) -> Iterator[Row]:
+    """Yield gaps with the index of the random model; from equal starts with the closed form too."""
+    bound, subsidy = stochastic_bound(arrivals.sources, curves, budget)
+
+    def play(indices: Sequence[StochasticIndex], start: str, price: float | None = None) -> list:
+        return [
+            simulate_random_replicas(
+                arrivals, indices, budget, copies, epochs,
+                np.random.default_rng([seed, copies, r]),
+                start=start, warm_up=_WARM_UP, subsidy=price,
+            )
+            for r in range(runs)
+        ]  # fmt: skip
+
+    for start in STARTS:
+        right = play(curves, start, subsidy)
+        gap = Estimate.of([(run.relaxed_reward - run.average_reward) / bound for run in right])
+        yield "random", start, copies, gap.value, *gap.interval
+        if start == "together":
+            wrong = play(_closed_form(arrivals.sources, curves), start)
+            pairs = zip(right, wrong, strict=True)
+            gap = Estimate.of([(a.relaxed_reward - b.average_reward) / bound for a, b in pairs])
+            yield "closed form", start, copies, gap.value, *gap.interval
+
+
+def _closed_form(sources: Sources, curves: Sequence[StochasticIndex]) -> list[StochasticIndex]:
+    """Return the same lattices of contents, with the index of Theorem 1 on them."""
+    same = np.ones(len(sources))
+    return [
+        replace(curve, index=whittle_index(sources, curve.state[:, None] * same)[:, i])
+        for i, curve in enumerate(curves)
+    ]
+
+
+def losses_of_one_copy(sets: int, horizon: int, runs: int, seed: int) -> dict[str, Floats]:
+    """Return what each policy loses of the exact optimum on random sets of four sources.
+
+    One column only for policies without chance.
+    """
+    losses: dict[str, list[Floats]] = {name: [] for name in (*FIXED, *RANDOM)}
+    for number in range(sets):
+        sources, budget = random_set(number, seed)
+        optimum = optimal_cycle(sources, budget).average_reward
+        ahead = LPUpdatePolicy(sources, EPOCHS_AHEAD)
+        rewards: dict[str, Any] = {
+            "index": long_run_cycle(sources, "whittle", budget).average_reward,
+            "timetable": timetable(sources, budget).average_reward,
+            "two-level": two_level(sources, budget, 1).average_reward,
+            "lp-update": long_run_cycle(sources, ahead, budget).average_reward,
+        }
+        seeds = [[seed, 29, number, run] for run in range(runs)]
+        for name, earned in (rewards | _drawn(sources, budget, horizon, seeds)).items():
+            losses[name].append(1 - np.atleast_1d(earned) / optimum)
+    return {name: np.array(rows) for name, rows in losses.items()}
+
+
+def losses_of_copies(
+    copies: int, sets: int, horizon: int, runs: int, seed: int
+) -> dict[str, Floats]:
+    """Return what policies lose of the relaxed bound with many copies of each source.
+
+    `copies`: copies of each of four sources; the ID policy takes one of each in turn. One column
+    only for policies without chance.
+    """
+    losses: dict[str, list[Floats]] = {name: [] for name in ("index", "two-level", *RANDOM)}
+    for number in range(sets):
+        types, budget = random_set(number, seed)
+        bound = relaxed_problem(types, budget).bound
+        sources = types.subset(np.tile(np.arange(len(types)), copies))
+        places = budget * copies
+        losses["two-level"].append(np.array([two_level(types, budget, copies).loss]))
+        index = _played(sources, WhittlePolicy(sources), places, horizon, None)
+        drawn = _drawn(sources, places, horizon, [[seed, 31, number, run] for run in range(runs)])
+        for name, earned in {"index": np.array([index]), **drawn}.items():
+            losses[name].append(1 - earned / copies / bound)
+    return {name: np.array(rows) for name, rows in losses.items()}
+
+
+def _drawn(
+    sources: Sources, budget: int, horizon: int, seeds: Sequence[Sequence[int]]
+) -> dict[str, Floats]:
+    """Return the rewards of the policies that draw, one run a seed."""
+    return {
+        name: np.array(
+            [
+                _played(
+                    sources, policy(sources, budget), budget, horizon, np.random.default_rng(seed)
+                )
+                for seed in seeds
+            ]
+        )
+        for name, policy in RANDOM.items()
+    }
+
+
+def _played(
+    sources: Sources,
+    policy: Policy,
+    budget: int,
+    horizon: int,
+    rng: np.random.Generator | None,
+) -> float:
+    """Reward per epoch of the second half of a run, with what its ages are worth at both ends.
+
+    In the relaxed problem age a is worth X(max(a, k)) - c max(k - a, 0), k the due age and c the
+    source's part of the bound: with it, no half of a run is above the bound, however short.
+    """
+    run = simulate(sources, policy, budget, horizon, initial_state="fresh", rng=rng)
+    relaxed = relaxed_problem(sources, budget)
+    crawled = np.isfinite(relaxed.age)
+    due = np.where(crawled, relaxed.age, 1.0)
+    part = np.maximum(0.0, (sources.state_at_age(due) - relaxed.subsidy) / due)
+    first, age = horizon // 2, np.ones(len(sources))
+    worth = np.zeros(2)
+    for epoch, chosen in enumerate([*run.crawled.T, np.zeros(len(sources), dtype=bool)]):
+        if epoch in (first, horizon):
+            ages = sources.state_at_age(np.maximum(age, due)) - part * np.maximum(due - age, 0.0)
+            worth[int(epoch == horizon)] = ages[crawled].sum()
+        age = np.where(chosen, 1.0, age + 1.0)
+    return float((run.reward[first:].sum() + worth[1] - worth[0]) / (horizon - first))
+
+
+def aperiodic_share(sets: int, seed: int) -> float:
+    """Return the share of random sets of four sources without a periodic single-source chain."""
+    drawn = (random_set(number, seed) for number in range(sets))
+    return float(np.mean([SingleSourcePolicies.of(*one).aperiodic().all() for one in drawn]))
+
+
+def hard_rewards() -> pd.DataFrame:
+    """Return index policy, timetable, exact optimum and bound on the hard sets."""
+    return on_hard_sets(_hard_reward)
+
+
+def _hard_reward(sources: Sources, budget: int) -> dict[str, float]:
+    best = optimal_cycle(sources, budget)
+    index = long_run_cycle(sources, "whittle", budget).average_reward
+    bound = relaxed_problem(sources, budget).bound
+    return {
+        "bound": bound,
+        "optimum": best.average_reward,
+        "timetable": timetable(sources, budget).average_reward,
+        "index": index,
+        "index below bound": 1 - index / bound,
+        "index below optimum": 1 - index / best.average_reward,
+        "joint ages": best.states,
+    }
+
+
+# Values and tables
+
+
+LABELS = {
+    "index": "index",
+    "timetable": "timetable",
+    "two-level": "two levels",
+    "lp-update": f"LP-update, {EPOCHS_AHEAD} epochs",
+    "ftva": "FTVA",
+    "id": "ID",
+}
+
+
+def of_gaps(gaps: pd.DataFrame, settled: pd.DataFrame, kept: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on the gaps with many copies of random sets."""
+    return {
+        "periodic": int(gaps.exact.sum()),
+        "copy-instances": len(gaps),
+        "kept-together": float(kept.together.mean()),
+        "kept-random": float(kept.random.mean()),
+        "kept-worst": float(settled.random.max()),
+        "random-worse": int((settled.random > settled.together + 1e-9).sum()),
+    }
+
+
+def of_losses(one: dict[str, Floats]) -> dict[str, float]:
+    """Return the page's numbers on the losses of one copy, from `losses_of_one_copy`."""
+    mean = {name: float(losses.mean()) for name, losses in one.items()}
+    others = [loss for name, loss in mean.items() if name != "index"]
+    return {
+        "index-loss": mean["index"],
+        "update-loss": mean["lp-update"],
+        "five-too-few": mean["index"] < mean["lp-update"],
+        "index-ahead": mean["index"] < min(others),
+    }
+
+
+def of_drawn(instances: pd.DataFrame) -> dict[str, float]:
+    """Return the losses of one copy of random sets, rows of `optimality_row`."""
+    loss = 1 - instances["whittle"]
+    return {
+        "drawn": len(loss),
+        "drawn-mean": float(loss.mean()),
+        "drawn-worst": float(loss.max()),
+    }
+
+
+def of_hard(rewards: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on the sets on which the index policy loses most."""
+    below_bound = rewards["index below bound"].to_dict()
+    below_optimum = rewards["index below optimum"].to_dict()
+    return {
+        "hard-three": below_bound["three sources"],
+        "hard-five": below_bound["five sources"],
+        "hard-three-optimum": below_optimum["three sources"],
+        "hard-five-optimum": below_optimum["five sources"],
+        "hard-states": int(rewards["joint ages"].to_dict()["five sources"]),
+    }
+
+
+def save_losses(one: dict[str, Floats], many: dict[str, Floats], copies: int) -> None:
+    """Save the table of all policies' losses."""
+    rows = {
+        label: {
+            "one copy, mean": _mean(one[name]),
+            "one copy, worst": f"{one[name].mean(axis=1).max():.2%}",
+            f"{copies} copies, mean": _mean(many[name]) if name in many else "not played",
+        }
+        for name, label in LABELS.items()
+    }
+    sets, runs = one["ftva"].shape
+    save_table(
+        "newer-policies-losses",
+        pd.DataFrame(rows).T.rename_axis("policy"),
+        f"Loss on {sets} random sets of four sources: of one copy against the exact optimum, of "
+        f"{copies} copies of each ({many['ftva'].shape[0]} sets) against the relaxed bound, from "
+        f"equal ages; 95% intervals over {runs} runs where a policy draws.",
+    )
+
+
+def _mean(losses: Floats) -> str:
+    """Mean over sets, with its interval over runs if there are any."""
+    means = losses.mean(axis=0)
+    if means.size == 1:
+        return f"{round(means[0], 9) + 0.0:.3%}"  # no minus before a zero
+    estimate = Estimate.of(means)
+    return f"{plus_minus(100 * estimate.value, 100 * estimate.half_width)}%"
+
+
+def save_hard(rewards: pd.DataFrame) -> None:
+    """Save the table of the sets on which the index policy loses most."""
+    formats = {name: ".3%" if "below" in name else ".6f" for name in map(str, rewards)}
+    save_table(
+        "newer-policies-hard",
+        rewards,
+        "Sets of three and of five sources on which the index policy loses most, one crawl an "
+        "epoch: rewards per epoch, all exact, and the joint ages of the optimum.",
+        formats={**formats, "joint ages": ".0f"},
+    )
+
+
+# Claims
+
+
+#: A cut-off of our own: the mean loss up to which a policy passes for near-optimal.
+_NEAR = 0.01
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes."""
+
+    instances: pd.DataFrame  # rows of `how_good.experiment.optimality_row`
+    # Gap to the relaxed bound of the index policy on Table 1 at M = 2, with expected contents.
+    stuck: float
+    alike: list[float]  # `experiment.alike_gaps` of one source
+    # As `experiment.gaps_against_copies` returns it, with the set's name as ``sources``.
+    copies: pd.DataFrame
+    kept: float  # share of random sets that keep a gap from random ages, with expected contents
+
+
+def claims(found: Results) -> list[Claim]:
+    """Return what the page says to the rows on quality and on many copies."""
+    optimal, loss = is_optimal(found.instances), 1 - found.instances["whittle"]
+    random = found.copies[(found.copies.content == "random") & (found.copies.start == "together")]
+    largest = random[random.copies == random.copies.max()]
+    gaps = [{"gap": row.gap, "set": row.sources.replace("$", "")} for row in largest.itertuples()]
+    fails = found.stuck > EXACT or found.kept > 0
+    largest_alike = float(np.max(np.abs(found.alike)))
+    copies = {
+        "copies": int(random.copies.max()),
+        "gaps": gaps,
+        "stuck": found.stuck,
+        "kept": found.kept,
+    }
+    quality = {
+        "cut": _NEAR,
+        "mean": loss.mean(),
+        "most": loss.max(),
+        "sets": len(optimal),
+        "optimal": optimal.mean(),
+    }
+    return [
+        claim(
+            "A-r-intro-asym",
+            closes(found.copies) and not optimal.all() and bool(loss.mean() < _NEAR),
+            outcome="stays" if fails else "closes",
+            numbers=quality | copies,
+        ),
+        claim(
+            "A-s-asym-ww",
+            outcome="closes" if largest_alike < EXACT else "stays",
+            numbers={"numbers_of_copies": len(found.alike), "most": largest_alike},
+        ),
+        claim("A-s-asym-verloop", numbers=copies),
+    ]

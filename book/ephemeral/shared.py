@@ -1,0 +1,139 @@
+"""What the pages of this part share: a reader's own sources, and tables over the hard sets.
+
+A page whose budget is a number of sources has no use for costs: it would crawl by an index per unit
+of a cost that nobody pays, and earn less than with costs of one. So it refuses them. All pages
+refuse contents beyond what sums and axes of figures can hold, and more sources than they can follow
+in a minute or so; `analysis.ephemeral.Scheduler` takes millions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.ephemeral.instances import hard_sets
+from analysis.ephemeral.simulation import Trajectory
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.comparison import Comparison
+from scorecard import save_values
+
+Path = str | PathLike[str]
+
+#: Most sources of which the joint ages of an exact chain fit into memory.
+FEW = 5
+#: Most sources whose ages under a policy repeat soon: of 40 with rates over three decades, in three
+#: of eight trials, they did not within 30,000 epochs.
+REPEATING = 24
+#: Most sources that a page solves and draws in about a minute.
+MANY = 1000
+#: Largest content that figures can draw.
+LARGEST = 1e100
+
+
+def own_sources(path: Path, period: float = 1.0) -> Sources:
+    """Read sources, with their costs."""
+    sources = _of_number(Sources.from_csv(path, period), path, 1, MANY)
+    if not sources.u_star.any():
+        raise ValueError(
+            f"{path}: arrival_rate and mean_utility must both be above 0 for one source at least"
+        )
+    for name, content in zip(sources.names or (), sources.u_star, strict=True):
+        if not content <= LARGEST:
+            raise ValueError(
+                f"{path}: arrival_rate * mean_utility / decay_rate must be at most {LARGEST:g}, "
+                f"got {content:g} for source {name!r}"
+            )
+    return sources
+
+
+def counted_sources(path: Path, period: float = 1.0) -> Sources:
+    """Read sources for a page whose budget is a number of sources."""
+    return _counted(path, period, 1, REPEATING)
+
+
+def compared_sources(path: Path, period: float = 1.0) -> Sources:
+    """Read two or more sources for a page that counts sources and compares them."""
+    return _counted(path, period, 2, REPEATING)
+
+
+def few_sources(path: Path, period: float = 1.0) -> Sources:
+    """Read two to five sources for a page that counts sources and follows their joint ages."""
+    return _counted(path, period, 2, FEW)
+
+
+def _counted(path: Path, period: float, least: int, most: int) -> Sources:
+    sources = _of_number(own_sources(path, period), path, least, most)
+    for name, cost in zip(sources.names or (), sources.cost, strict=True):
+        if cost != 1:
+            raise ValueError(
+                f"{path}: cost must be 1, or left out, on a page whose budget is a number of "
+                f"sources, got {cost:g} for source {name!r}; dual-descent takes costs"
+            )
+    return sources
+
+
+def _of_number(sources: Sources, path: Path, least: int, most: int) -> Sources:
+    if not least <= len(sources) <= most:
+        raise ValueError(
+            f"{path}: there must be {least} to {most:,} sources on this page, got {len(sources):,}"
+        )
+    return sources
+
+
+def on_hard_sets(row: Callable[[Sources, int], dict[str, float]]) -> pd.DataFrame:
+    """Return a table of the results of a function for sources and budget of each hard set."""
+    rows = {name: row(sources, budget) for name, (sources, budget) in hard_sets().items()}
+    return pd.DataFrame(rows).T.rename_axis("set")
+
+
+def rewards_by_run(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFrame:
+    """Return the reward of every run of several comparisons, one row a run and policy.
+
+    Columns `by`, replication, policy, reward (per epoch).
+    """
+    runs = pd.concat(
+        pd.DataFrame(one.rewards).rename_axis("replication").reset_index().assign(**{by: value})
+        for value, one in comparisons.items()
+    )
+    return runs.melt([by, "replication"], var_name="policy", value_name="reward")
+
+
+def save_rates(prefix: str, sources: Sources) -> None:
+    """Save rates, utilities and costs of sources, for an explorable of the page to read."""
+    names = ("arrival_rate", "mean_utility", "decay_rate", "cost")
+    save_values(prefix, {name.replace("_", "-"): getattr(sources, name) for name in names})
+
+
+#: Sources of which a figure shows the content, the first of all.
+SHOWN = 6
+
+
+def shown_in_words(sources: Sources) -> str:
+    """Return a text on the sources of which a figure shows the content."""
+    if len(sources) > SHOWN:
+        return f"the first {SHOWN} of {len(sources)} sources"
+    return "each source" if len(sources) > 1 else "the source"
+
+
+def draw_source(axis: Axes, sources: Sources, run: Trajectory, arm: int, colour: str) -> None:
+    """Draw the content of one source over time, a dot at each crawl and a line at u*."""
+    epochs = np.arange(run.reward.size)
+    crawls = run.crawled[arm]
+    axis.step(epochs, run.state[arm], where="post", color=colour, linewidth=1.1)
+    axis.plot(epochs[crawls], run.state[arm, crawls], "o", color="black", markersize=2.6)
+    axis.axhline(sources.u_star[arm], color="grey", linestyle=":", linewidth=0.9)
+    axis.set_ylim(0, 1.08 * max(sources.u_star[arm], run.state[arm].max()))
+
+
+def trajectory_frame(sources: Sources, run: Trajectory) -> pd.DataFrame:
+    """Return a run as a table, one row an epoch: contents, crawls, and the reward."""
+    names = sources.names or ()
+    content = {f"content of source {name}": run.state[i] for i, name in enumerate(names)}
+    crawls = {f"source {name} crawled": run.crawled[i].astype(int) for i, name in enumerate(names)}
+    epochs = {"epoch": np.arange(run.reward.size)}
+    return pd.DataFrame({**epochs, **content, **crawls, "reward": run.reward})

@@ -1,0 +1,355 @@
+"""Random arrivals: the three rewards of the slides, and the state evolution of Figure 4.
+
+The documents print neither the law of the utilities nor the form of the index nor the horizon
+behind the reward 285 and behind "source 1 is crawled from time to time". What a policy earns that
+does not observe the content does not depend on the law; all else does, and the study measures by
+how much.
+
+References: report 8702, sections 7 and 8; slides, stochastic setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.checks import check_integer
+from analysis.ephemeral.arrivals import Utility
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.comparison import Comparison
+from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
+from analysis.results import Estimate, NotConverged
+from book.ephemeral.four_sources import scan_averages
+from scorecard import Claim, claim, plus_minus
+
+#: How the two ways to play Theorem 1 are called, by their rule in `analysis.ephemeral.kernels`.
+FORMS = {"whittle": "Theorem 1, x/C above u*", "remark": "the Remark's short form"}
+RULES = ("round-robin", "greedy", "whittle", "theorem", "remark")
+
+
+def items_one_by_one(
+    sources: Sources, arm: int, epochs: int, rng: np.random.Generator, shift: float = 0.0
+) -> pd.DataFrame:
+    """Simulate one source item by item, and by the recursion (19) with U(k).
+
+    `shift`: added to the age of an item in U(k), to falsify it. Returns the content before the
+    crawl of epochs 1, 2, ...: ``by items``, each item faded since it appeared, and ``by
+    recursion``.
+    """
+    epochs = check_integer("epochs", epochs, 2)
+    mu, period = float(sources.decay_rate[arm]), sources.period
+    items = rng.poisson(float(sources.arrival_rate[arm]) * period * epochs)
+    time = np.sort(rng.uniform(0, period * epochs, items))
+    utility = sources.mean_utility[arm] * rng.standard_exponential(items)
+    crawled = rng.random(epochs) < 0.3
+    rows, last, state = [], 0.0, 0.0
+    for k in range(1, epochs):
+        age = k * period - time
+        there = age > 0
+        fresh = there & (age <= period)
+        arrived = (utility * np.exp(-mu * (age + shift)))[fresh].sum()  # U(k)
+        state = np.exp(-mu * period) * state + arrived
+        rows.append(((utility * np.exp(-mu * age))[there & (time >= last)].sum(), state))
+        if crawled[k]:
+            state, last = 0.0, k * period
+    return pd.DataFrame(rows, columns=["by items", "by recursion"])
+
+
+def bound_of_law(sources: Sources, utility: Utility, budget: int, tolerance: float) -> float:
+    """Return the relaxed bound on policies that observe the content, under a law of the utilities.
+
+    `tolerance`: largest estimated error of the index curves, in units of u*/C.
+    """
+    found = sources.subset(np.flatnonzero(sources.u > 0))  # others add nothing and are left alone
+    curves = []
+    for i, name in enumerate(found.names or ()):
+        try:
+            curve = stochastic_index(found, i, utility, tolerance=tolerance, points=100)
+        except NotConverged:
+            raise NotConverged(
+                f"sources must forget faster: source {name!r} keeps exp(-{found.decay[i]:.3g}) of "
+                f"its content in an epoch, and with {utility.law} values the error of its index "
+                f"exceeds {tolerance:g}"
+            ) from None
+        curves.append(curve)
+    return stochastic_bound(found, curves, min(budget, len(found)))[0]
+
+
+def where_it_reaches(variations: Sequence[float], rewards: Sequence[Estimate], at: float) -> float:
+    """Interpolate the variability at which a rising curve of rewards reaches a value."""
+    values = np.maximum.accumulate([reward.value for reward in rewards])
+    return float(np.interp(at, values, variations))
+
+
+def needed_variability(
+    variations: Sequence[float], rewards: Sequence[Estimate], at: float
+) -> tuple[float, float, float]:
+    """Return the variability at which a curve of rewards reaches a value, and its range.
+
+    `variations`, `rewards`: squared coefficients of variation, increasing, and the reward at each;
+    `at`: the value. `least`, `needed`, `most`: where the curve reaches the value less the largest
+    half-width, the value, and the value with the largest half-width added.
+    """
+    half = max(reward.half_width for reward in rewards)
+    least, needed, most = (
+        where_it_reaches(variations, rewards, at + change) for change in (-half, 0.0, half)
+    )
+    return least, needed, most
+
+
+def short_runs(sources: Sources, budget: int, longest: int) -> pd.DataFrame:
+    """Return all averages of fluid runs up to a length, with those of the other two policies."""
+    scans = {r: scan_averages(sources, r, budget, longest) for r in ("whittle", *RULES[:2])}
+    others = {rule: scans[rule]["average"] for rule in RULES[:2]}
+    return scans["whittle"].assign(**others).rename(columns={"average": "index"})
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes."""
+
+    sources: Sources
+    budget: int
+    second_budget: int
+    items: pd.DataFrame  # as `items_one_by_one` returns it
+    round_robin: Floats  # expected reward of round robin at each epoch of one round; shape (N,)
+    # The constraint's left side after some epochs, as printed and with a sum over time.
+    constraint: tuple[float, float]
+    exact: dict[str, float]  # long-run reward of round robin and greedy, whatever the law
+    # Five policies with the first budget, by law; exponential among them.
+    results: dict[str, Comparison]
+    laws: dict[str, Utility]  # these laws
+    wild: str  # the gamma law among them
+    curve: Sequence[Estimate]  # reward of the index under gamma laws, by rising variability
+    pairs: dict[str, Comparison]  # each of `FORMS` with the second budget, by law
+    bounds: dict[str, float]  # most that any policy can earn under some of the laws
+
+    def reward(self, law: str, rule: str = "whittle") -> Estimate:
+        """Return the reward of a form of the index under a law, with greedy as control variate."""
+        return self.results[law].controlled(rule, "greedy", self.exact["greedy"])
+
+
+def sides_of_the_constraint(spent: Floats) -> tuple[float, float]:
+    """Return the constraint of section 7 after a run, as printed and with a sum over time.
+
+    `spent`: cost of each epoch's crawls.
+    """
+    return float(spent[-1] / spent.size), float(spent.mean())
+
+
+# Values and tables
+
+
+def reward_table(results: dict[str, Comparison], greedy: float) -> pd.DataFrame:
+    """Return the rewards and their differences under each law, as text with half-widths."""
+    rows = {
+        law: {
+            "round robin": result.reward("round-robin"),
+            "greedy": result.reward("greedy"),
+            "index": result.controlled("whittle", "greedy", greedy),
+            "index, less greedy": result.difference("whittle", "greedy"),
+            "to the letter, less index": result.difference("theorem", "whittle"),
+            "short form, less index": result.difference("remark", "whittle"),
+        }
+        for law, result in results.items()
+    }
+    return pd.DataFrame(rows).T.map(as_text).rename_axis("law of the utilities")
+
+
+def as_text(estimate: Estimate) -> str:
+    """Write an estimate with two decimals and its half-width, if the runs differ at all."""
+    return plus_minus(estimate.value, estimate.half_width)
+
+
+def of_rewards(
+    results: Mapping[str, Comparison], exact: Mapping[str, float], wild: str
+) -> dict[str, float]:
+    """Return the page's numbers on the three rewards.
+
+    Keys: ``held`` of the ``intervals`` of ``robin`` and ``greedy``, whose exact rewards these are;
+    the ``gain`` of the index over greedy with exponential utilities, and its half-width
+    ``gain-half``; what Theorem 1 to the letter earns more than the index with exponential
+    utilities (``literal-gain``), and less with very variable ones (``literal-loss``).
+    """
+    blind = {rule: exact[rule] for rule in ("round-robin", "greedy")}
+    held, intervals = holds_exact(results.values(), blind)
+    gain = results["exponential"].difference("whittle", "greedy")
+    letter = {law: results[law].difference("theorem", "whittle") for law in ("exponential", wild)}
+    return {
+        "held": held,
+        "intervals": intervals,
+        "robin": exact["round-robin"],
+        "greedy": exact["greedy"],
+        "gain": gain.value,
+        "gain-half": gain.half_width,
+        "literal-loss": -letter[wild].value,
+        "literal-gain": letter["exponential"].value,
+    }
+
+
+def of_forms(
+    results: Mapping[str, Comparison], bounds: Mapping[str, float], greedy: float, wild: str
+) -> dict[str, float]:
+    """Return the page's numbers on the forms of the index.
+
+    Keys: what the ``short`` form earns with exponential utilities, its half-width ``short-half``,
+    and the share of the bound with very variable ones that the index (``share``), the short form
+    (``short-share``) and Theorem 1 to the letter (``letter-share``) earn. `greedy`: exact reward of
+    the control variate.
+    """
+    short = results["exponential"].controlled("remark", "greedy", greedy)
+    names = {"share": "whittle", "short-share": "remark", "letter-share": "theorem"}
+    earned = {key: results[wild].controlled(rule, "greedy", greedy) for key, rule in names.items()}
+    shares = {key: estimate.value / bounds[wild] for key, estimate in earned.items()}
+    return {"short": short.value, "short-half": short.half_width, **shares}
+
+
+def holds_exact(results: Iterable[Comparison], exact: dict[str, float]) -> tuple[int, int]:
+    """Count the intervals of policies with a known reward, and those that hold it."""
+    inside = [
+        result.reward(rule).low <= reward <= result.reward(rule).high
+        for result in results
+        for rule, reward in exact.items()
+    ]
+    return sum(inside), len(inside)
+
+
+def observing_one(gains: Mapping[str, Estimate]) -> dict[str, int]:
+    """Count the sources of which the observation of one alone helps, and those that were tried."""
+    alone = [gain for name, gain in gains.items() if name not in ("none", "all")]
+    return {"one-helps": sum(gain.low > 0 for gain in alone), "one-tried": len(alone)}
+
+
+# Claims
+
+
+#: "Quite well": at least so much of the most that any policy can earn.
+QUITE_WELL = 0.95
+
+
+def claims(found: Results) -> list[Claim]:
+    """Return what the page says to section 7's model, Figure 4 and the slides' three rewards."""
+    return [*_model(found), *_evolution(found), *_rewards(found)]
+
+
+def _model(found: Results) -> list[Claim]:
+    items = found.items
+    same = bool(np.allclose(items["by items"], items["by recursion"], rtol=1e-9))
+    rounds = found.round_robin
+    printed, with_sum = found.constraint
+    return [
+        *(claim(row, same, numbers={"epochs": len(items)}) for row in ("A-r-Uk", "A-r-eq19")),
+        claim(
+            "A-r-s7-objective",
+            bool(np.isclose(rounds.max(), rounds.mean())),
+            numbers={"largest": rounds.max(), "average": rounds.mean()},
+        ),
+        claim(
+            "A-r-s7-constraint",
+            abs(printed - found.second_budget) < 0.1,
+            numbers={"printed": printed, "budget": found.second_budget, "with_sum": with_sum},
+        ),
+    ]
+
+
+def _evolution(found: Results) -> list[Claim]:
+    crawls = {
+        name: {law: _pair(run.frequency(rule, 0)) for law, run in found.pairs.items()}
+        for name, rule in (("by_theorem", "whittle"), ("by_short_form", "remark"))
+    }
+    return [
+        *(claim(row, numbers=crawls) for row in ("A-r-fig4-s1", "A-s-time-to-time")),
+        *(
+            claim(row, figure="stochastic-arrivals-states")
+            for row in ("A-r-fig4", "A-s-fig-m2-stoch")
+        ),
+    ]
+
+
+def _pair(estimate: Estimate, unit: float = 1.0) -> tuple[float, float]:
+    """Return an estimate and its half-width in a unit."""
+    return estimate.value / unit, estimate.half_width / unit
+
+
+def _rewards(found: Results) -> list[Claim]:
+    index = found.reward("exponential")
+    return [
+        claim("A-s-stoch-M1", found.budget),
+        claim("A-s-208", found.exact["round-robin"]),
+        claim("A-s-260", found.exact["greedy"]),
+        claim(
+            "A-s-285",
+            index.value,
+            interval=index.interval,
+            replications=index.replications,
+            numbers={
+                "lowest": found.curve[0].value,
+                "highest": found.curve[-1].value,
+                "short": _pair(found.reward("exponential", "remark")),
+                "short_wild": _pair(found.reward(found.wild, "remark")),
+                "wild": found.wild,
+            },
+        ),
+        _order(found),
+        claim("A-s-stoch-det-index"),
+        _quality(found),
+    ]
+
+
+def _quality(found: Results) -> Claim:
+    """Compare what each form of the index earns with the most that any policy can earn."""
+    shares = {
+        rule: {
+            law: _pair(found.reward(law, rule), bound / 100) for law, bound in found.bounds.items()
+        }
+        for rule in ("whittle", "remark", "theorem")
+    }
+    rewards = [
+        {"law": law, "reward": _pair(found.reward(law)), "bound": bound}
+        for law, bound in found.bounds.items()
+    ]
+    least = min(found.reward(law).low / bound for law, bound in found.bounds.items())
+    return claim(
+        "A-s-stoch-well",
+        least > QUITE_WELL,
+        numbers={
+            "cut": QUITE_WELL,
+            "laws": list(found.bounds),
+            "rewards": rewards,
+            "shares": shares["whittle"],
+            "short": shares["remark"],
+            "letter": shares["theorem"],
+        },
+    )
+
+
+def _order(found: Results) -> Claim:
+    """Index before greedy before round robin, law by law."""
+    gains = {law: run.difference("whittle", "greedy") for law, run in found.results.items()}
+    short = {law: run.difference("remark", "greedy") for law, run in found.results.items()}
+    holds = [law for law, gain in gains.items() if gain.low > 0]
+    worse = [law for law, gain in gains.items() if gain.high < 0]
+    tied = [law for law in gains if law not in holds + worse]
+    exponential = found.laws["exponential"].second_moment
+    wanted = [law for law, one in found.laws.items() if one.second_moment >= exponential]
+    greedy_first = found.exact["greedy"] > found.exact["round-robin"]
+    forms_differ = any(gain.high < 0 for gain in short.values())
+    outcomes = {(True, True): "both", (True, False): "worse", (False, True): "tied"}
+    return claim(
+        "A-s-order",
+        greedy_first and set(wanted) <= set(holds),
+        outcome=outcomes.get((bool(worse), bool(tied)), "form"),
+        condition=bool(worse or tied or forms_differ),
+        numbers={
+            "worse": worse,
+            "tied": tied,
+            "gains": {law: _pair(gain) for law, gain in gains.items()},
+            "short": {law: _pair(gain) for law, gain in short.items()},
+            "greedy": found.exact["greedy"],
+            "round_robin": found.exact["round-robin"],
+        },
+    )

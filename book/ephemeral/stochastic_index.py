@@ -1,0 +1,556 @@
+"""Section 7 of the report, line by line: what it prints against what random content does.
+
+Between two crawls at epochs eta_m and eta_{m+1} a source gathers
+
+    X(eta_{m+1}) = sum from t = eta_m + 1 to eta_{m+1} of alpha^(eta_{m+1} - t) U(t),
+
+while the report prints the sum from eta_m to eta_{m+1} - 1; and the epochs between two crawls,
+which the report takes from (16) as one fixed number, are a random first passage.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.arrays import Floats
+from analysis.checks import check_array, check_integer, check_number
+from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.comparison import Comparison
+from analysis.ephemeral.stochastic.index import StochasticIndex
+from analysis.ephemeral.stochastic.values import RandomSource, discount_to_crawl, stopping_value
+from analysis.ephemeral.theory.definition import index_from_passages
+from analysis.results import AverageSolution, DiscountedSolution, Estimate, NotConverged
+from scorecard import Claim, claim
+
+#: Policies of the page beside the true index, by label: rules of `analysis.ephemeral.kernels`.
+RULES = {
+    "closed form": "whittle",
+    "to the letter": "theorem",
+    "largest content": "myopic",
+    "greedy": "greedy",
+}
+
+
+def simulated_index(content: Floats, alpha: float, state: float) -> tuple[float, float]:
+    """Return the index from simulated passages and the half-width of its interval.
+
+    As `index_from_passages`; both are nan where the content reaches the state too seldom.
+    """
+    try:
+        found = index_from_passages(content, alpha, state)
+    except NotConverged:
+        return np.nan, np.nan
+    return found.value, found.half_width
+
+
+def printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[str, float]:
+    """Solve the report's (21) as printed for a given beta, by V = W_g - beta, g = C lambda - beta.
+
+    `source`: one source; `beta`: above C lambda. Keys: ``beta``; ``residual of (21)``, the largest
+    violation of the printed equation; ``integral of V`` over the law of U.
+    """
+    value = stopping_value(source, source.cost * subsidy - beta) - beta
+    right = right_of_21(source, subsidy, value)
+    return {
+        "beta": beta,
+        "residual of (21)": float(np.abs(value + beta - right).max()),
+        "integral of V": float(source.ahead(value)[0]),
+    }
+
+
+def right_of_21(source: RandomSource, subsidy: float, value: Floats) -> Floats:
+    """Return the right side of (21) as printed, shape (points,), for a value of each content."""
+    return np.maximum(source.cost * subsidy + source.ahead(value), source.state)
+
+
+def crawled_by(source: RandomSource, value: Floats, subsidy: float) -> NDArray[np.int64]:
+    """Return 1 where crawling is at least as good as waiting for so much: x >= subsidy + E V."""
+    return (source.state >= subsidy + source.ahead(value)).astype(np.int64)
+
+
+def best_threshold(curve: StochasticIndex, subsidy: float) -> float:
+    """Return the threshold of largest average reward, by renewal rewards alone.
+
+    The threshold x earns r(x) + lambda (1 - f(x)) per epoch, with f its crawls per epoch and
+    r = gamma f - g, as follows from the tie at lambda = gamma(x). No value function is used.
+
+    `curve`: index, waiting and frequency of each threshold, at unit cost.
+    """
+    rate = curve.index * curve.frequency - curve.waiting + subsidy * (1.0 - curve.frequency)
+    return float(curve.state[np.argmax(rate)])
+
+
+def discounted_reward(
+    content: ArrayLike,
+    alpha: float,
+    threshold: float,
+    initial: float,
+    subsidy: float,
+    discount: float,
+) -> Estimate:
+    """Estimate what a threshold policy earns on random content, discounted.
+
+    `content`: what each epoch of each run brings; `threshold`, `initial`: content from which on
+    the source is crawled; content at the first epoch. Returns: over the runs; the epochs beyond
+    the last are left out.
+    """
+    arrived = check_array("content", content, 0)
+    discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
+    state, earned = np.full(len(arrived), float(initial)), np.zeros(len(arrived))
+    for epoch, more in enumerate(arrived.T):
+        crawl = state >= threshold
+        earned += discount**epoch * np.where(crawl, state, subsidy)
+        state = np.where(crawl, 0.0, alpha * state) + more
+    return Estimate.of(earned)
+
+
+def follow_threshold(
+    content: ArrayLike, alpha: float, threshold: float, first: int = 0
+) -> pd.DataFrame:
+    """Crawl one source whenever its content reaches a threshold, and note every crawl.
+
+    `content`: what each epoch brings; `threshold`: content from which on it is crawled, positive;
+    `first`: where the sum for the content begins, counted from the crawl before: 0 as printed, 1
+    as it should be. It has as many terms as there are epochs between the crawls. One row a crawl
+    but the first: the ``content`` found, the ``printed`` sum for it, and the ``gap`` in epochs
+    since the crawl before.
+    """
+    threshold = check_number("threshold", threshold, 0, low_open=True)
+    alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
+    arrived = check_array("content", content, 0)
+    rows, state, last = [], 0.0, -1
+    for epoch, more in enumerate(arrived):
+        state = alpha * state + more
+        if state < threshold:
+            continue
+        if last >= 0:
+            terms = np.arange(last, epoch) + first
+            printed = float(alpha ** (epoch - terms) @ arrived[terms])
+            rows.append((state, printed, epoch - last))
+        state, last = 0.0, epoch
+    return pd.DataFrame(rows, columns=["content", "printed", "gap"])
+
+
+def printed_average_reward(
+    alpha: float, u_star: float, subsidy: float, epochs_between: int
+) -> float:
+    """Average reward of section 7 with one fixed number of epochs between crawls.
+
+    `alpha`, `u_star`: share of content left after an epoch, in (0, 1); limit of the expected
+    content; `epochs_between`: eta, at least 1. (C lambda (eta - 1) + (1 - alpha^eta) u*) / eta.
+    """
+    alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
+    eta = check_integer("epochs_between", epochs_between, 1)
+    return (subsidy * (eta - 1) + (1.0 - alpha**eta) * u_star) / eta
+
+
+def closed_form_deviation(
+    sources: Sources, curves: Sequence[StochasticIndex], share: ArrayLike
+) -> Floats:
+    """Compare Theorem 1, continued by x/C, with the true index of random content.
+
+    `curves`: true index of each; `share`: contents in units of u*, positive. Returns: closed form
+    over index, less 1; ``nan`` beyond the end of a curve.
+    """
+    if len(curves) != len(sources):
+        raise ValueError(f"curves must number {len(sources)}, one a source, got {len(curves)}")
+    contents = check_array("share", share, 0, low_open=True)[:, None] * sources.u_star
+    closed = whittle_index(sources, contents).T
+    true = [
+        np.interp(column, curve.state, curve.index, right=np.nan)
+        for column, curve in zip(contents.T, curves, strict=True)
+    ]
+    return closed / np.array(true) - 1
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes: source 1 on a lattice, its equations, its crawls, and all indices."""
+
+    law: str  # of the utilities
+    # Source 1 at unit cost, and at another cost.
+    source: RandomSource
+    costly: RandomSource
+    subsidy: float  # lambda of the equations at unit cost; the costly source has the same C lambda
+    # Solution of the corrected (21) for each of the two.
+    average: AverageSolution
+    costly_average: AverageSolution
+    raised: AverageSolution  # the same for source 1 at 1.1 times the subsidy
+    solutions: pd.DataFrame  # rows of `printed_average`, the first at the optimal beta
+    discounted: dict[float, DiscountedSolution]  # solution of (20) by discount
+    # V_d in one state, and what its policy earns from there on random content.
+    played: tuple[float, Estimate]
+    crawls: pd.DataFrame  # crawls by the threshold of `average`, from `follow_threshold`
+    eta: float  # epochs between them by (16)
+    betas: pd.DataFrame  # average reward as printed and by the dynamic program, one row a subsidy
+    check: pd.DataFrame  # the index on the lattice and simulated, one row a content
+    # Index of each source, by arrival rate, the largest rate first.
+    curves: dict[float, list[StochasticIndex]]
+    # Contents at which the closed form is compared with the index, in units of u*; shape (G,).
+    grid: Floats
+    deviation: dict[float, Floats]  # closed form over index, less 1, by arrival rate; shape (N, G)
+    scale: Floats  # u*/C of each source at the largest rate; shape (N,)
+
+    @property
+    def worst(self) -> dict[float, float]:
+        """Largest deviation of the closed form, by arrival rate."""
+        return {rate: float(np.nanmax(np.abs(d))) for rate, d in self.deviation.items()}
+
+    @property
+    def worst_busy(self) -> float:
+        """Largest deviation of the closed form at the largest rate, up to u*."""
+        busy = next(iter(self.deviation.values()))
+        return float(np.nanmax(np.abs(busy[:, up_to_limit(self.grid)])))
+
+    @property
+    def worst_inside(self) -> float:
+        """Largest deviation of the closed form at the largest rate, below u*."""
+        busy = next(iter(self.deviation.values()))
+        return float(np.nanmax(np.abs(busy[:, below_limit(self.grid)])))
+
+    @property
+    def busiest(self) -> list[StochasticIndex]:
+        """Index of each source at the largest rate."""
+        return next(iter(self.curves.values()))
+
+    @property
+    def error(self) -> float:
+        """Largest estimated error of the index at the largest rate, in units of u*/C."""
+        return max(c.error / top for c, top in zip(self.busiest, self.scale, strict=True))
+
+    @property
+    def simulation_agrees(self) -> bool:
+        """Whether each simulated index is within two half-widths of the lattice's."""
+        off = (self.check["simulated"] - self.check["lattice"]).abs()
+        return bool((off <= 2 * self.check["half-width"]).all())
+
+    @property
+    def is_closed_form(self) -> bool:
+        """Whether the closed form is the index, within ten times the error of the latter."""
+        return self.worst_inside < 10 * self.error
+
+
+def below_limit(grid: Floats) -> NDArray[np.bool_]:
+    """Return which contents, in units of u*, are below u*: Theorem 1 prints an index there."""
+    return np.asarray(grid < 1 - 1e-9)
+
+
+def up_to_limit(grid: Floats) -> NDArray[np.bool_]:
+    """Return which contents, in units of u*, are at most u*, to which the index is continuous."""
+    return np.asarray(grid <= 1 + 1e-9)
+
+
+# Values and tables
+
+
+def reward_table(
+    plays: dict[float, Comparison], bounds: dict[float, float], greedy: dict[float, float]
+) -> pd.DataFrame:
+    """Return what each policy earns, with the exact reward of greedy as control variate.
+
+    Columns rate, policy, bound, reward, half_width, and below (the bound) in %.
+    """
+    rows = []
+    for rate, play in plays.items():
+        for policy in play.rewards:
+            earned = play.controlled(policy, "greedy", greedy[rate])
+            below = 100 * (1 - earned.value / bounds[rate])
+            rows.append((rate, policy, bounds[rate], earned.value, earned.half_width, below))
+    columns = ["rate", "policy", "bound", "reward", "half_width", "below"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def of_deviation(
+    found: Mapping[float, Floats], grid: Floats, errors: Sequence[float]
+) -> dict[str, float]:
+    """Return the page's numbers on the closed form against the index.
+
+    Keys: ``worst-busy``, the largest deviation up to u* at the largest rate; ``inside``, the
+    largest below u*, and ``inside-at``, the last content of the grid there in units of u*;
+    ``low-rare`` and ``high-rare``, the range at the smallest rate; the largest ``error`` of the
+    ``curves``.
+    """
+    busy, rare = (list(found.values())[end] for end in (0, -1))
+    below = below_limit(grid)
+    return {
+        "worst-busy": np.nanmax(abs(busy[:, up_to_limit(grid)])),
+        "inside": np.nanmax(abs(busy[:, below])),
+        "inside-at": grid[below].max(),
+        "low-rare": np.nanmin(rare),
+        "high-rare": np.nanmax(rare),
+        "error": max(errors),
+        "curves": len(errors),
+    }
+
+
+def of_policies(rewards: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on the policies.
+
+    Keys: ``most-gained``, the most by which the true index earns more than the closed form; what
+    Theorem 1 to the ``letter`` and greedy (``blind``) lose against it at the smallest rate, which
+    is ``rarest``.
+    """
+    by_policy = rewards.pivot(index="policy", columns="rate", values="reward")
+    true, rarest = by_policy.loc["true index"], rewards["rate"].iloc[-1]
+    lost = 1 - by_policy[rarest] / true[rarest]
+    return {
+        "most-gained": (true / by_policy.loc["closed form"] - 1).max(),
+        "letter": lost["to the letter"],
+        "blind": lost["greedy"],
+        "rarest": rarest,
+    }
+
+
+def shape_of_values(found: Results) -> dict[str, float]:
+    """Return the numbers behind the second Lemma 5, on V_d, over all discounts.
+
+    The outer half of the lattice, where its end is felt, is left out.
+    """
+    x, source = found.source.state, found.source
+    inside = x <= 0.5 * (x[-1] + source.mean / (1 - source.alpha))
+    values = {d: solution.values[inside] for d, solution in found.discounted.items()}
+    slopes = {d: np.diff(value) / np.diff(x[inside]) for d, value in values.items()}
+    fading = {
+        d: discount_to_crawl(source, solution.policy, source.alpha * d)[inside]
+        for d, solution in found.discounted.items()
+    }
+    return {
+        "smallest slope": min(float(s.min()) for s in slopes.values()),
+        "largest slope": max(float(s.max()) for s in slopes.values()),
+        "least second difference": min(float(np.diff(v, 2).min()) for v in values.values()),
+        "slope above the bound, at most": max(
+            float((slopes[d] - fading[d][1:]).max()) for d in slopes
+        ),
+        "slope above the printed bound": max(
+            _steepest_beyond(x[inside], values[d], fading[d]) for d in values
+        ),
+        "V above the content, at least": min(
+            float((v.values - x).min()) for v in found.discounted.values()
+        ),
+    }
+
+
+def _steepest_beyond(x: Floats, values: Floats, fading: Floats) -> float:
+    """Return by how much a chord of V exceeds the bound with a control optimal from its left end.
+
+    Chords join each tenth content to the last one of the grid.
+    """
+    left = np.arange(0, x.size - 1, 10)
+    chords = (values[-1] - values[left]) / (x[-1] - x[left])
+    return float((chords - fading[left]).max())
+
+
+# Claims
+
+
+#: How far the slopes of V may pass their bound, a lattice being no continuum.
+LATTICE_SLACK = 0.01
+
+
+def claims(found: Results) -> list[Claim]:
+    """Return what the page says to the rows of section 7 and of the slides' announcements."""
+    return [*_discounted(found), *_average(found), *_between_crawls(found), *_index(found)]
+
+
+def _discounted(found: Results) -> list[Claim]:
+    shape = shape_of_values(found)
+    value, played = found.played
+    rounding = 1e-9 * found.source.state[-1]
+    regular = (
+        shape["smallest slope"] >= -1e-9
+        and shape["largest slope"] <= 1 + 1e-9
+        and shape["least second difference"] >= -rounding
+    )
+    return [
+        claim(
+            "A-r-eq20",
+            abs(value - played.value) <= 2 * played.half_width,
+            numbers={
+                "value": value,
+                "earned": played.value,
+                "half_width": played.half_width,
+                "runs": played.replications,
+            },
+        ),
+        claim(
+            "A-r-lem5b",
+            regular and shape["V above the content, at least"] < -rounding,
+            numbers={
+                "least_slope": shape["smallest slope"],
+                "most_slope": shape["largest slope"],
+                "discounts": list(found.discounted),
+            },
+        ),
+        claim("A-r-lem5b-sum", False, basis="judged"),
+        claim(
+            "A-r-lem5b-const",
+            shape["slope above the printed bound"] < LATTICE_SLACK,
+            numbers={
+                "above_printed": shape["slope above the printed bound"],
+                "above_bound": shape["slope above the bound, at most"],
+            },
+        ),
+    ]
+
+
+def _average(found: Results) -> list[Claim]:
+    source, average, table = found.source, found.average, found.solutions
+    tiny = 1e-9 * source.state[-1]
+    solves = table["residual of (21)"] < tiny
+    solved = bool(solves.iloc[0])
+    shifted = table["integral of V"].abs() > 1e-3 * source.mean
+    others = bool((solves & shifted).iloc[1:].any())
+    right = crawled_by(found.costly, found.costly_average.bias, found.subsidy)
+    literal = crawled_by(found.costly, found.costly_average.bias, found.subsidy / found.costly.cost)
+    from_right, from_literal = (
+        found.costly.state[np.argmax(crawled)] for crawled in (right, literal)
+    )
+    optimal = np.array_equal(right, found.costly_average.policy)
+    edge = float(source.state[np.argmax(crawled_by(source, average.bias, found.subsidy))])
+    best = best_threshold(found.busiest[0], found.subsidy)
+    above = float(average.bias[-1] + average.gain - source.state[-1])
+    return [
+        *(
+            claim(
+                row,
+                solved,
+                proof="prop-random-stopping",
+                condition=others,
+                numbers={"solutions": int(solves.sum())},
+            )
+            for row in ("A-r-eq21", "A-r-s7-unique")
+        ),
+        claim(
+            "A-r-s7-eq12",
+            solved and abs(table["integral of V"].iloc[0]) < tiny,
+            condition=others,
+            numbers={"integral": table["integral of V"].iloc[-1]},
+        ),
+        claim(
+            "A-r-s7-argmax",
+            optimal,
+            condition=not np.array_equal(right, literal),
+            numbers={
+                "cost": found.costly.cost,
+                "from_printed": from_literal,
+                "from_optimal": from_right,
+            },
+        ),
+        claim(
+            "A-r-s7-V",
+            bool(np.isclose(above, source.mean, atol=0.5 * source.mean)),
+            numbers={"mean": source.mean, "above": abs(above)},
+        ),
+        claim(
+            "A-r-s7-B",
+            abs(edge - best) <= 0.02 * source.state[-1],
+            numbers={"edge": edge, "best": best},
+        ),
+        claim("A-r-s7-Xi"),
+        claim(
+            "A-r-s7-shape",
+            bool(np.diff(average.bias).min() >= -tiny and np.diff(average.bias, 2).min() >= -tiny),
+            proof="prop-random-stopping",
+            numbers={"points": len(average.bias)},
+        ),
+    ]
+
+
+def _between_crawls(found: Results) -> list[Claim]:
+    crawls, source = found.crawls, found.source
+    gaps = crawls["gap"]
+    u, alpha = source.mean, source.alpha
+    off = float((found.betas["beta as printed"] / found.betas["beta"] - 1).abs().max())
+    return [
+        claim(
+            "A-r-s7-Xeta",
+            bool(np.allclose(crawls["content"], crawls["printed"])),
+            numbers={
+                "crawls": len(crawls),
+                "content": crawls["content"].mean(),
+                "printed_sum": crawls["printed"].mean(),
+                "fluid": u * (1 + alpha),
+                "printed_fluid": u * alpha * (1 + alpha),
+            },
+        ),
+        claim(
+            "A-r-s7-eta16",
+            bool((gaps == found.eta).all()),
+            numbers={
+                "values": gaps.nunique(),
+                "least": gaps.min(),
+                "most": gaps.max(),
+                "eta": found.eta,
+            },
+        ),
+        claim(
+            "A-r-s7-beta",
+            off < 0.001 and found.is_closed_form,
+            numbers={
+                "law": found.law,
+                "subsidies": len(found.betas),
+                "off": off,
+                "off_by_theorem": found.worst_busy,
+            },
+        ),
+    ]
+
+
+def _index(found: Results) -> list[Claim]:
+    rate, rarest = list(found.worst.items())[-1]
+    every = [curve for curves in found.curves.values() for curve in curves]
+    monotone = all(curve.indexable for curve in every)
+    fall = float((found.raised.bias - found.average.bias).min())
+    return [
+        claim(
+            "A-r-s7-same",
+            found.is_closed_form,
+            numbers={
+                "law": found.law,
+                "inside": found.worst_inside,
+                "inside_at": found.grid[below_limit(found.grid)].max(),
+                "off": found.worst_busy,
+                "off_rarest": rarest,
+                "rate": rate,
+                "grid_end": found.grid[-1],
+                "error": found.error,
+            },
+        ),
+        claim(
+            "A-s-stoch-heuristic",
+            not found.is_closed_form and found.simulation_agrees,
+            numbers={"law": found.law, "off": found.worst_busy},
+        ),
+        claim(
+            "A-r-s7-indexable",
+            monotone,
+            proof="thm-random-indexable",
+            numbers={"curves": len(every)},
+        ),
+        claim(
+            "A-r-s7-indexable-proof",
+            fall >= -1e-9 * found.source.state[-1],
+            numbers={"fall": -fall},
+        ),
+        claim(
+            "A-s-dev-indexability",
+            monotone,
+            proof="thm-random-indexable",
+            numbers={"curves": len(every)},
+        ),
+        claim(
+            "A-s-dev-numerics",
+            outcome="agrees" if found.simulation_agrees else "differs",
+            numbers={"error": found.error, "contents": len(found.check)},
+        ),
+        claim("A-s-dev-noexplicit"),
+        claim("A-r-stoch-report2", monotone, condition=not found.is_closed_form),
+    ]

@@ -1,0 +1,1 @@
+"""Pages of the part `joint`: what each computes, draws and claims."""

@@ -1,0 +1,251 @@
+"""What the page `prices` computes: indices at a price, bounds by the number of pages, checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import cycle
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linprog
+
+from analysis.arrays import Floats
+from analysis.ephemeral import Sources, whittle_index_at_age
+from analysis.joint import (
+    Engine,
+    PricedSolution,
+    batch_value,
+    crawl_reward,
+    priced_index,
+    priced_problem,
+)
+from analysis.mdp import policy_iteration
+from scorecard import COLOURS, figure, save_figure, save_value
+
+#: Largest age of the chains and programmes of the checks, and of those compared.
+CHAIN, COMPARED = 40, 25
+#: Ages of the linear programme.
+PROGRAMME = 200
+
+
+def indices(sources: Sources, price: float, ages: int) -> pd.DataFrame:
+    """Return the index of each source by its age: without a price, fetch all, fresh only.
+
+    Columns source (numbered from 1), age, free, all, fresh; in units of content.
+    """
+    age = np.arange(1, ages + 1)[:, None] * np.ones(len(sources))
+    columns = {
+        "source": np.arange(1, len(sources) + 1) * np.ones_like(age),
+        "age": age,
+        "free": whittle_index_at_age(sources, age),
+        "all": priced_index(sources, age, price),
+        "fresh": priced_index(sources, age, price, fresh=True),
+    }
+    frame = pd.DataFrame({name: values.T.ravel() for name, values in columns.items()})
+    return frame.astype({"source": int, "age": int})
+
+
+def bounds(sources: Sources, budget: float, points: int) -> pd.DataFrame:
+    """Return bounds and prices by the pages that are indexed per epoch.
+
+    Columns pages; all and fresh, bounds; price-all and price-fresh.
+    """
+    most = float((sources.arrival_rate * sources.period).sum())
+    rows = []
+    for pages in np.linspace(0.02, 0.8, points) * most:
+        whole, fresh = (priced_problem(sources, budget, pages, fresh=one) for one in (False, True))
+        rows.append((pages, whole.bound, fresh.bound, whole.price, fresh.price))
+    return pd.DataFrame(rows, columns=["pages", "all", "fresh", "price-all", "price-fresh"])
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What random instances show of the theorems."""
+
+    instances: int  # random sources with a random price
+    # Largest difference between the index and the subsidy at which a dynamic programme ties, as a
+    # share of u*.
+    index_error: float
+    nested: float  # share of them on which the passive states grow with the subsidy
+    # Largest relative difference between the dual's bound and the linear programme's.
+    bound_error: float
+
+
+def checks(instances: int, seed: int) -> Checks:
+    """Compare index and bound with a dynamic and a linear programme on random instances.
+
+    Rates are spread over decades, prices from nothing to more than any page is worth.
+    """
+    rng = np.random.default_rng([seed, 31])
+    errors, nested, gaps = [], [], []
+    for number in range(instances):
+        sources = drawn(rng, 1)
+        price = float(sources.mean_utility[0]) * rng.uniform(0, 1.1)
+        error, grows = index_error(sources, price, fresh=bool(number % 2))
+        errors.append(error)
+        nested.append(grows)
+        several = drawn(rng, int(rng.integers(2, 5)))
+        budget = rng.uniform(0.1, 1) * len(several)
+        pages = rng.uniform(0.05, 1.1) * float((several.arrival_rate * several.period).sum())
+        exact = by_programme(several, budget, pages)
+        gaps.append(abs(priced_problem(several, budget, pages).bound / exact - 1))
+    return Checks(instances, max(errors), float(np.mean(nested)), max(gaps))
+
+
+def drawn(rng: np.random.Generator, size: int) -> Sources:
+    """Return random sources whose rates differ by decades."""
+    ranges = ((-1.0, 1.0), (-1.0, 1.0), (-1.0, 0.5))
+    arrival_rate, mean_utility, decay_rate = (
+        10.0 ** rng.uniform(low, high, size) for low, high in ranges
+    )
+    return Sources(arrival_rate, mean_utility, decay_rate)
+
+
+def index_error(sources: Sources, price: float, *, fresh: bool) -> tuple[float, bool]:
+    """Compare the index of one source with the dynamic programme of its ages.
+
+    At every index, and between each two, waiting must be best in the states with a smaller index,
+    crawling in those with a larger one, and both in those that have it. Returns how far states are
+    from that, as a share of u*, and whether the passive states only grow with the subsidy.
+    """
+    age = np.arange(1, CHAIN + 1)[:, None]
+    reward = crawl_reward(sources, age, price, fresh)[:, 0]
+    index = priced_index(sources, age, price, fresh)[:COMPARED, 0]
+    unit = float(sources.u_star[0])
+    levels = np.unique(np.append(index, [-0.1 * unit, 1.1 * unit]))
+    worst, before, nested = 0.0, np.zeros(COMPARED, dtype=bool), True
+    for subsidy in np.sort(np.append(levels, 0.5 * (levels[1:] + levels[:-1]))):
+        better = waiting(reward, subsidy)[:COMPARED]
+        wrong = np.where(index < subsidy, -better, np.where(index > subsidy, better, 0.0))
+        if subsidy < index.max():  # crawling and waiting tie; at the cap, in the best state alone
+            wrong = np.where(index == subsidy, np.abs(better), wrong)
+        worst = max(worst, float(wrong.max()) / unit)
+        passive = better > -1e-9 * unit
+        nested = nested and not (before & ~passive).any()
+        before = passive
+    return max(worst, 0.0), nested
+
+
+def waiting(reward: Floats, subsidy: float) -> Floats:
+    """Return how much better it is to wait than to crawl, by age, in an exact dynamic programme."""
+    ages = reward.size
+    wait, restart = np.zeros((2, ages, ages))
+    wait[np.arange(ages), np.minimum(np.arange(1, ages + 1), ages - 1)] = 1.0
+    restart[:, 0] = 1.0
+    earned = np.array([np.full(ages, subsidy), reward])
+    bias = policy_iteration([wait, restart], earned).bias
+    values = earned + np.array([wait @ bias, restart @ bias])
+    difference: Floats = values[0] - values[1]
+    return difference
+
+
+def by_programme(sources: Sources, budget: float, pages: float) -> float:
+    """Return the relaxed bound of whole crawls by one linear programme over sources and ages."""
+    age = np.arange(1.0, PROGRAMME + 1)
+    content = np.array([sources.state_at_age(k) for k in age]).T.ravel()
+    taken = np.outer(sources.arrival_rate * sources.period, age).ravel()
+    cost = np.repeat(sources.cost, PROGRAMME)
+    found = linprog(
+        -content / content.max(),
+        A_ub=np.vstack([cost / budget, taken / pages, np.kron(np.eye(len(sources)), age)]),
+        b_ub=np.ones(2 + len(sources)),
+        method="highs",
+    )
+    return float(-found.fun * content.max())
+
+
+def stale_losses(pages: int) -> tuple[float, float, float]:
+    """Show that the bound for whole crawls is none where stale pages are the ones that are lost.
+
+    One source of a hundred pages an epoch that fade fast, an engine that indexes `pages` of them at
+    once, and the freshest join first. Returns the two bounds and what crawling at each epoch earns.
+    """
+    source = Sources(np.array([100.0]), np.ones(1), np.array([5.0]))
+    whole, fresh = (priced_problem(source, 1, pages, fresh=one).bound for one in (False, True))
+    earned = batch_value(source, Engine(1e12, pages), [1.0], 0)[0]
+    return whole, fresh, float(earned[0])
+
+
+# Values and tables
+
+
+def save_solutions(whole: PricedSolution, fresh: PricedSolution, free: float) -> None:
+    """Save what the relaxed problems give at the page's budget and pages."""
+    for name, found in (("all", whole), ("fresh", fresh)):
+        save_value(f"prices-{name}-bound", found.bound)
+        save_value(f"prices-{name}-price", found.price)
+        save_value(f"prices-{name}-subsidy", found.subsidy)
+        save_value(f"prices-{name}-crawled", int((found.frequency > 1e-9).sum()))
+    save_value("prices-free-bound", free)
+    save_value("prices-free-share", fresh.bound / free)
+
+
+def save_checks(found: Checks, stale: tuple[float, float, float]) -> None:
+    """Save how far independent methods differ, and the example against the smaller bound."""
+    for name in ("instances", "nested"):
+        save_value(f"prices-{name}", getattr(found, name))
+    for name in ("index_error", "bound_error"):
+        # Rounding differs from one processor to the next: it is given to a power of ten.
+        size = getattr(found, name)
+        save_value(
+            f"prices-{name.replace('_', '-')}",
+            next(10.0**-d for d in (12, 10, 8, 6, 0) if size <= 10.0**-d),
+        )
+    for name, value in zip(("whole", "fresh", "earned"), stale, strict=True):
+        save_value(f"prices-stale-{name}", value)
+
+
+# Figures
+
+
+MARKS = "os^D"
+
+
+def save_indices(frame: pd.DataFrame, price: float) -> None:
+    """Draw the index of each source against its age, with and without a price."""
+    fig, axes = figure(1, 2, height=3.6, sharey=True)
+    for axis, name, title in zip(axes, ("all", "fresh"), ("fetch all", "fresh only"), strict=True):
+        for (source, rows), colour, mark in zip(
+            frame.groupby("source"), COLOURS, cycle(MARKS), strict=False
+        ):
+            look = {"color": colour, "marker": mark, "markersize": 4}
+            axis.plot(rows["age"], rows["free"], ":", **look)
+            axis.plot(rows["age"], rows[name], **look, label=f"source {source}")
+        axis.set(xlabel="age (epochs)", title=title)
+    axes[0].set(ylabel="index (content)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    last = frame[frame["age"] == frame["age"].max()]
+    capped = int((last["all"] < last["free"] * (1 - 1e-12)).sum())
+    save_figure(
+        "prices-indices",
+        fig,
+        frame,
+        caption=f"Index against age at a price of {price:.3g} a page (lines) and without one "
+        "(dotted), where crawls take all pages and where they take fresh ones only.",
+        alt=f"Curves of the index of {len(last)} sources. At the price {capped} of them end on a "
+        "level line below the dotted one where crawls take all pages; the curves of fresh crawls "
+        "end at or above these lines.",
+    )
+
+
+def save_bounds(frame: pd.DataFrame) -> None:
+    """Draw bound and price against the number of pages indexed per epoch."""
+    fig, axes = figure(1, 2, height=3.4)
+    for axis, prefix, label in zip(
+        axes, ("", "price-"), ("bound (content per epoch)", "price (content per page)"), strict=True
+    ):
+        axis.plot(frame["pages"], frame[f"{prefix}fresh"], color=COLOURS[1], label="fresh only")
+        axis.plot(frame["pages"], frame[f"{prefix}all"], "--", color=COLOURS[0], label="fetch all")
+        axis.set(xlabel="pages indexed per epoch", ylabel=label)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    first = frame.iloc[0]
+    save_figure(
+        "prices-bounds",
+        fig,
+        frame,
+        caption="Relaxed bound, and the price of a page at it, by the pages that are indexed per "
+        "epoch. Where pages are no bottleneck the price is nothing.",
+        alt="Two bounds that rise with the pages and join, fresh only the higher: "
+        f"{first['fresh']:.0f} against {first['all']:.0f} at {first['pages']:.0f} pages. "
+        f"The prices fall to {frame['price-fresh'].iloc[-1]:.2f}.",
+    )

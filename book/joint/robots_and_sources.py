@@ -1,0 +1,233 @@
+"""What the page `robots-and-sources` computes: switching curves, running costs, random systems."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Ints
+from analysis.ephemeral import Sources
+from analysis.joint import Engine, RobotSystem, delay_bound
+from scorecard import COLOURS, counted, figure, moves, save_figure, save_value
+
+#: Ages of the example, and of the random systems, whose many rules are all evaluated.
+AGES, DRAWN_AGES = 4, 3
+
+
+def example(
+    return_rate: float, index_rate: float, places: int, starvation: float, loss: float
+) -> RobotSystem:
+    """Return the system of the figures: two equal sources and a robot for each."""
+    sources = Sources(np.full(2, 1.5), np.ones(2), np.full(2, 0.4))
+    return RobotSystem(sources, 2, return_rate, Engine(index_rate, places), AGES, starvation, loss)
+
+
+def curves(system: RobotSystem, policy: Ints) -> pd.DataFrame:
+    """Return up to which queue a robot is sent to the first source, by its age.
+
+    Columns age; alone, with no other robot in flight, and second, with one in flight to the other
+    source: the largest queue at which a robot is sent, -1 for none. The other source has its age
+    just after a crawl.
+    """
+    age, flying, queue = system.states
+    rows = []
+    for k in range(system.ages + 1):
+        row: list[int] = [k]
+        for out in (False, True):
+            here = (age[:, 0] == k) & (age[:, 1] == 0) & ~flying[:, 0] & (flying[:, 1] == out)
+            sent = queue[here & (policy == 1)]
+            row.append(int(sent.max()) if sent.size else -1)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["age", "alone", "second"])
+
+
+def is_switching(system: RobotSystem, policy: Ints) -> bool:
+    """Return whether a robot that is sent at a queue is also sent at each shorter one."""
+    sends = (policy > 0).reshape(-1, system.engine.places + 1).astype(np.int8)
+    return bool((np.diff(sends, axis=1) <= 0).all())
+
+
+def blind(system: RobotSystem, *, stops: bool) -> float:
+    """Return the largest gain over numbers of robots that follow the index of part I.
+
+    With `stops` also over the length of the queue above which no robot is sent.
+    """
+    lengths = range(system.engine.places + 1) if stops else (None,)
+    return max(
+        system.operation(system.blind_policy(robots, stop)).gain
+        for robots in range(system.robots + 1)
+        for stop in lengths
+    )
+
+
+def by_running_cost(system: RobotSystem, most: float, points: int) -> pd.DataFrame:
+    """Return gains and robots in flight by the cost of a robot per unit of time.
+
+    Columns running; optimum, rule, stopped, fixed: gains per unit of time; robots, rule robots:
+    means in flight; idle: share of time at the optimum.
+    """
+    rows = []
+    for running in np.linspace(0.0, most, points):
+        dear = replace(system, running=float(running))
+        best, rule = dear.solve(), dear.tuned_rule()
+        found, followed = dear.operation(best.policy), dear.operation(rule.policy)
+        gains = (found.gain, rule.gain, blind(dear, stops=True), blind(dear, stops=False))
+        rows.append((running, *gains, found.robots, followed.robots, found.idle))
+    names = ["running", "optimum", "rule", "stopped", "fixed", "robots", "rule robots", "idle"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def drawn(rng: np.random.Generator) -> RobotSystem:
+    """Return two random sources, one or two robots, an engine, and any of the three costs."""
+    ranges = ((-0.7, 0.7), (-0.7, 0.7), (-1.0, 0.5))
+    arrival, worth, decay = (10.0 ** rng.uniform(low, high, 2) for low, high in ranges)
+    engine = Engine(10.0 ** rng.uniform(-0.5, 1), int(rng.integers(2, 6)))
+    costs = rng.integers(0, 2, 3) * 10.0 ** rng.uniform([-1, -2, -2], [0.5, 0, 0])
+    robots, rate = int(rng.integers(1, 3)), 10.0 ** rng.uniform(-0.7, 0.7)
+    return RobotSystem(Sources(arrival, worth, decay), robots, rate, engine, DRAWN_AGES, *costs)
+
+
+def losses(instances: int, seed: int) -> pd.DataFrame:
+    """Return losses of rules against the optimum on random systems.
+
+    A loss is a share of the sum of the relaxed bound on rewards and the cost of a unit of
+    starvation, a scale that does not vanish where costs nearly cancel the rewards.
+
+    Columns rule, stopped, fixed: losses; switching: whether the optimum is a switching curve.
+    """
+    rng = np.random.default_rng([seed, 5])
+    rows = []
+    for _ in range(instances):
+        system = drawn(rng)
+        best = system.solve()
+        found = system.operation(best.policy)
+        period = system.sources.period
+        crawls = min(system.robots * system.return_rate * period, len(system.sources))
+        bound = delay_bound(system.sources, crawls, system.engine).bound / period
+        unit = bound + system.starvation
+        earned = (system.tuned_rule().gain, blind(system, stops=True), blind(system, stops=False))
+        lost = [max(found.gain - gain, 0.0) / unit for gain in earned]
+        rows.append((*lost, is_switching(system, best.policy)))
+    return pd.DataFrame(rows, columns=["rule", "stopped", "fixed", "switching"])
+
+
+# Values and tables
+
+
+def save_example(system: RobotSystem, scan: pd.DataFrame) -> None:
+    """Save what the example earns without a running cost, and how far apart the rules are."""
+    first, last = scan.iloc[0], scan.iloc[-1]
+    save_value("robots-and-sources-states", len(system.states[2]))
+    save_value("robots-and-sources-first-robots", first["robots"])
+    save_value("robots-and-sources-last-robots", last["robots"])
+    save_value("robots-and-sources-last-running", last["running"])
+    save_value("robots-and-sources-first-gain", first["optimum"])
+    save_value("robots-and-sources-scan-worst", float((scan["optimum"] - scan["rule"]).max()))
+    save_value("robots-and-sources-scan-fixed", float((scan["optimum"] - scan["fixed"]).max()))
+
+
+def save_losses_values(found: pd.DataFrame) -> None:
+    """Save medians, means and largest losses, and how often the optimum is a switching curve."""
+    save_value("robots-and-sources-instances", len(found))
+    save_value("robots-and-sources-switching", int(found["switching"].sum()))
+    for name in ("rule", "stopped", "fixed"):
+        save_value(f"robots-and-sources-{name}-median", found[name].median())
+        save_value(f"robots-and-sources-{name}-mean", found[name].mean())
+        save_value(f"robots-and-sources-{name}-most", found[name].max())
+
+
+# Figures
+
+
+def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
+    """Draw the switching curves of the optimum and of the rule."""
+    fig, axes = figure(1, 2, height=3.4, sharey=True)
+    for axis, frame, title in zip(axes, (optimum, rule), ("optimum", "rule of thumb"), strict=True):
+        for name, label, style, colour in (
+            ("alone", "no other robot in flight", "o-", COLOURS[0]),
+            ("second", "one in flight to the other source", "s--", COLOURS[1]),
+        ):
+            axis.plot(frame["age"], frame[name], style, color=colour, label=label)
+        axis.set(xlabel="age of the source (epochs)", title=title)
+        axis.set_xticks(frame["age"])
+    axes[0].set(ylabel="longest queue (pages)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=1)
+    data = optimum.merge(rule, on="age", suffixes=(", optimum", ", rule"))
+    first, last = optimum.iloc[0], optimum.iloc[-1]
+    save_figure(
+        "robots-and-sources-curves",
+        fig,
+        data,
+        caption="Longest queue at which a robot is sent to a source, by the age of the source, "
+        "where the other source has just been crawled; -1 where none is sent at any queue.",
+        alt="Two panels, optimum and rule, with two curves of a longest queue against age. In the "
+        f"optimum a robot alone is sent {_queues(first['alone'])} at age 0 and "
+        f"{_queues(last['alone'])} at age {last['age']}; one beside another in flight "
+        f"{_queues(first['second'])} and {_queues(last['second'])}.",
+    )
+
+
+def _queues(longest: int) -> str:
+    """Return the queues at which a robot is sent, by the longest of them; -1 for none."""
+    return f"up to {counted(int(longest), 'page')}" if longest >= 0 else "at no queue"
+
+
+def save_scan(scan: pd.DataFrame) -> None:
+    """Draw gains and robots in flight against the cost of a robot."""
+    fig, axes = figure(1, 2, height=3.6)
+    for name, label, style, colour in (
+        ("optimum", "optimum", "-", COLOURS[0]),
+        ("rule", "rule of thumb", "--", COLOURS[1]),
+        ("stopped", "blind index, stopped", "-.", COLOURS[2]),
+        ("fixed", "blind index, best number", ":", COLOURS[3]),
+    ):
+        axes[0].plot(scan["running"], scan[name], style, color=colour, label=label)
+    axes[0].set(ylabel="gain per unit of time")
+    axes[1].plot(scan["running"], scan["robots"], "-", color=COLOURS[0])
+    axes[1].plot(scan["running"], scan["rule robots"], "--", color=COLOURS[1])
+    axes[1].set(ylabel="mean robots in flight", ylim=(0, None))
+    for axis in axes:
+        axis.set(xlabel="cost of a robot per unit of time")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    first, last = scan.iloc[0], scan.iloc[-1]
+    save_figure(
+        "robots-and-sources-scan",
+        fig,
+        scan,
+        caption="What is earned, and how many robots are in flight, by what a robot costs.",
+        alt="As robots become dearer, the gain of the optimum "
+        f"{moves(first['optimum'], last['optimum'], 'z.2f')}, that of the rule "
+        f"{moves(first['rule'], last['rule'], 'z.2f')}, and the mean number of robots in flight "
+        f"{moves(first['robots'], last['robots'], 'z.2f')}.",
+    )
+
+
+def save_losses(found: pd.DataFrame) -> None:
+    """Draw the losses of the rules on random systems in rising order."""
+    fig, axis = figure(height=3.4)
+    share = (np.arange(len(found)) + 0.5) / len(found)
+    data = {"share of the systems": share}
+    for name, label, style, colour in (
+        ("rule", "rule of thumb", "-", COLOURS[1]),
+        ("stopped", "blind index, stopped", "-.", COLOURS[2]),
+        ("fixed", "blind index, best number", ":", COLOURS[3]),
+    ):
+        lost = np.sort(found[name].to_numpy())
+        axis.plot(share, 100 * lost, style, color=colour, label=label)
+        data[label] = lost
+    axis.set(xlabel="share of the systems", ylabel="loss against the optimum (%)")
+    axis.set_yscale("symlog", linthresh=0.1)
+    axis.legend(fontsize="small")
+    medians = {name: found[name].median() for name in ("rule", "stopped", "fixed")}
+    save_figure(
+        "robots-and-sources-losses",
+        fig,
+        pd.DataFrame(data),
+        caption="Losses against the exact optimum on random systems, in rising order, as shares of "
+        "the bound on what can be earned and the cost of a unit of starvation; linear below 0.1%.",
+        alt=f"Three rising curves over {len(found)} systems. Medians: rule of thumb "
+        f"{medians['rule']:.1%}, blind index with a stop {medians['stopped']:.1%}, blind index "
+        f"with the best number of robots {medians['fixed']:.1%}.",
+    )

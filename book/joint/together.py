@@ -1,0 +1,311 @@
+"""What the page `together` computes: numbers of robots, orders of indexing, a plan of crawls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral import Scheduler, Sources, four_sources
+from analysis.joint import (
+    Engine,
+    QueuedIndex,
+    delay_bound,
+    queued_index,
+    queued_sources,
+    simulate_engine,
+)
+from analysis.joint.simulation import ORDERS_OF_INDEXING, JointRun, check_events
+from analysis.results import Estimate
+from scorecard import COLOURS, apart, figure, moves, save_figure, save_value, save_values
+
+#: Shares of the dual price that are tried; one is chosen on runs of their own.
+SHARES = (0.0, 0.2, 0.6)
+#: Ages of the tables of indices, in epochs.
+AGES = 20
+#: Lengths of the queue at which indices are computed; those between are interpolated.
+QUEUES = 9
+#: Epochs before those that count.
+WARM_UP = 30
+
+
+def check_horizon(sources: Sources | None, parameters: Mapping[str, Any]) -> None:
+    """Refuse a run of more pages than the simulation of crawler and engine takes."""
+    arms = replace(sources or four_sources(), period=parameters["period"])
+    engine = Engine(parameters["index_rate"], parameters["places"])
+    check_events(arms, engine, parameters["horizon"] + WARM_UP)
+
+
+@dataclass(frozen=True)
+class View:
+    """What the explorable of the page shows."""
+
+    price: float  # of a page, in units of content
+    queue: int  # pages that wait
+    budget: int  # sources crawled at each epoch, at most
+    index_rate: float  # pages indexed per unit of time
+    epochs: int = 40  # epochs followed, from ages of one epoch
+
+
+def crawls_of(sources: Sources, view: View) -> tuple[float, float]:
+    """Return crawls, and pages that they bring, per epoch at a fixed price and queue."""
+    queued = queued_sources(sources, view.index_rate, view.queue)
+    scheduler = Scheduler(queued, view.budget, price=view.price)
+    crawls, pages = 0, 0.0
+    for _ in range(view.epochs):
+        ages = scheduler.ages
+        crawled = scheduler.crawl()[0]
+        crawls += len(crawled)
+        pages += float((sources.arrival_rate * sources.period * ages)[crawled].sum())
+    return crawls / view.epochs, pages / view.epochs
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How long and how often is simulated."""
+
+    horizon: int  # epochs of a run
+    runs: int  # runs behind an estimate; as many others choose the price
+    seed: int  # of all runs; runs of one number share their pages and completions
+
+
+def played(
+    sources: Sources,
+    engine: Engine,
+    policy: QueuedIndex,
+    robots: int,
+    order: str,
+    trial: Trial,
+    *,
+    choosing: bool = False,
+) -> list[JointRun]:
+    """Return runs of a policy; those that choose have other seeds than those that are reported."""
+    options: dict[str, Any] = {"order": order, "push_out": True, "warm_up": WARM_UP}
+    rngs = [np.random.default_rng([trial.seed, int(choosing), run]) for run in range(trial.runs)]
+    return [
+        simulate_engine(sources, engine, policy, robots, trial.horizon, **options, rng=rng)
+        for rng in rngs
+    ]
+
+
+def priced_policies(
+    sources: Sources, engine: Engine, robots: int
+) -> list[tuple[float, QueuedIndex]]:
+    """Return policies that see the queue, with their prices.
+
+    Crawls take the pages of the best window; the prices are `SHARES` of the multiplier of pages in
+    the bound with delay.
+    """
+    dual = delay_bound(sources, robots, engine).price
+    queues = np.unique(np.linspace(0, engine.places, QUEUES).round())
+    prices = [share * dual for share in (SHARES if dual > 0 else SHARES[:1])]
+    return [
+        (
+            price,
+            queued_index(
+                sources, engine, "frozen", price=price, fresh=True, ages=AGES, queues=queues
+            ),
+        )
+        for price in prices
+    ]
+
+
+def aware(
+    sources: Sources,
+    engine: Engine,
+    policies: Sequence[tuple[float, QueuedIndex]],
+    robots: int,
+    order: str,
+    trial: Trial,
+) -> tuple[float, QueuedIndex]:
+    """Return the price that earns the most on runs of their own, and its policy."""
+    earned = [
+        np.mean(
+            [
+                run.average_reward
+                for run in played(sources, engine, policy, robots, order, trial, choosing=True)
+            ]
+        )
+        for _, policy in policies
+    ]
+    return policies[int(np.argmax(earned))]
+
+
+def by_robots(sources: Sources, engine: Engine, most: int, trial: Trial) -> pd.DataFrame:
+    """Return what is earned per epoch by the number of crawls per epoch, first come first served.
+
+    Columns robots; bound; aware and blind, each with low and high, ends of 95% intervals; price;
+    crawls and lost, per epoch by the policy that is aware of the queue.
+    """
+    rows = []
+    unaware = queued_index(sources, engine, "blind", ages=AGES)
+    for robots in range(1, most + 1):
+        policies = priced_policies(sources, engine, robots)
+        price, policy = aware(sources, engine, policies, robots, "first", trial)
+        runs = played(sources, engine, policy, robots, "first", trial)
+        blind = played(sources, engine, unaware, robots, "first", trial)
+        row = {"robots": robots, "bound": delay_bound(sources, robots, engine).bound}
+        for name, those in (("aware", runs), ("blind", blind)):
+            found = Estimate.of([run.average_reward for run in those])
+            row |= {name: found.value, f"{name} low": found.low, f"{name} high": found.high}
+        row["price"] = price
+        row["crawls"] = float(np.mean([run.frequency.sum() for run in runs]))
+        row["lost"] = float(np.mean([run.lost for run in runs]))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def best_robots(frame: pd.DataFrame, crawl_cost: float) -> int:
+    """Return the number of crawls per epoch that leaves the most, less the cost of those made."""
+    left = (frame["aware"] - crawl_cost * frame["crawls"]).to_numpy()
+    return int(frame["robots"].to_numpy()[left.argmax()])
+
+
+def by_order(sources: Sources, engine: Engine, robots: int, trial: Trial) -> pd.DataFrame:
+    """Return what each order of indexing earns, at a price chosen for it.
+
+    Columns order; reward, low, high; price; lost, pages per epoch; and the mean length of the
+    queue before an epoch. By order, as `ORDERS_OF_INDEXING` has them.
+    """
+    rows = []
+    policies = priced_policies(sources, engine, robots)
+    for order in ORDERS_OF_INDEXING:
+        price, policy = aware(sources, engine, policies, robots, order, trial)
+        runs = played(sources, engine, policy, robots, order, trial)
+        found = Estimate.of([run.average_reward for run in runs])
+        lost = float(np.mean([run.lost for run in runs]))
+        queue = float(np.mean([run.queue for run in runs]))
+        rows.append((order, found.value, found.low, found.high, price, lost, queue))
+    names = ["order", "reward", "low", "high", "price", "lost", "queue"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def plan(sources: Sources, engine: Engine, robots: int, order: str, trial: Trial) -> pd.DataFrame:
+    """Return how often each source is crawled, and how old the pages are that it gives.
+
+    Returns: by the name of the source: crawls per epoch; window, age in units of time up to which
+    pages are taken at an empty queue; pages taken per epoch if crawls were evenly spread.
+    """
+    policies = priced_policies(sources, engine, robots)
+    _, policy = aware(sources, engine, policies, robots, order, trial)
+    runs = played(sources, engine, policy, robots, order, trial)
+    frequency = np.mean([run.frequency for run in runs], axis=0)
+    period = sources.period
+    gap = np.divide(period, frequency, where=frequency > 0, out=np.full(len(sources), np.inf))
+    taken = np.minimum(policy.window[0], gap)
+    pages = sources.arrival_rate * taken * frequency
+    names = pd.Index(list(sources.names or ()), name="source")
+    frame = {"crawls per epoch": frequency, "pages younger than": policy.window[0]}
+    return pd.DataFrame({**frame, "pages per epoch": pages}, index=names)
+
+
+# Values and tables
+
+
+#: Sources in the explorable, at most.
+FEW = 8
+
+
+def save_question(sources: Sources, engine: Engine) -> None:
+    """Save the page's inputs: rates for its explorable, and the load of the engine."""
+    for name in ("arrival_rate", "mean_utility", "decay_rate"):
+        save_value(f"together-{name.replace('_', '-')}", getattr(sources, name))
+    save_value("together-sources", len(sources))
+    save_value("together-index-rate", engine.index_rate)
+    save_value("together-places", engine.places)
+    save_value("together-load", float(sources.arrival_rate.sum()) / engine.index_rate)
+
+
+def save_view(sources: Sources, engine: Engine) -> None:
+    """Save price, queue and budget with which the explorable opens, and what is crawled then."""
+    few = sources.subset(slice(FEW))
+    price = float(f"{0.1 * (float(few.mean_utility.max()) or 1.0):.2g}")
+    view = View(price, queue=50, budget=min(2, len(few)), index_rate=engine.index_rate)
+    crawls, pages = crawls_of(few, view)
+    opened = {"price": view.price, "queue": view.queue, "budget": view.budget}
+    save_values("together", opened | {"view-crawls": crawls, "view-pages": pages})
+
+
+def save_robots_values(frame: pd.DataFrame, best: int) -> None:
+    """Save what is earned with the best number of crawls, and with the blind index."""
+    row = frame[frame["robots"] == best].iloc[0]
+    save_value("together-robots", best)
+    save_value("together-most-robots", int(frame["robots"].max()))
+    for name in ("aware", "blind"):
+        save_value(
+            f"together-{name}",
+            row[name],
+            interval=(row[f"{name} low"], row[f"{name} high"]),
+            replications=int(frame.attrs["runs"]),
+        )
+        save_value(f"together-{name}-half", (row[f"{name} high"] - row[f"{name} low"]) / 2)
+    halves = [(row[f"{name} high"] - row[f"{name} low"]) / 2 for name in ("aware", "blind")]
+    save_value("together-runs-differ", all(apart(0.0, half, ".1f") for half in halves))
+    save_value("together-several-limits", len(frame) > 1)
+    save_value("together-bound", row["bound"])
+
+
+def save_orders_values(frame: pd.DataFrame) -> str:
+    """Save the best order of indexing and what it earns above first come first served.
+
+    Returns: the order.
+    """
+    best, first = frame.iloc[int(frame["reward"].to_numpy().argmax())], frame.iloc[0]
+    save_value("together-order-gain", best["reward"] / first["reward"] - 1)
+    return str(best["order"])
+
+
+# Figures
+
+
+def save_robots(frame: pd.DataFrame) -> None:
+    """Draw what is earned by the number of crawls per epoch."""
+    fig, axis = figure(height=3.4)
+    for name, label, style, colour in (
+        ("aware", "sees the queue", "o-", COLOURS[0]),
+        ("blind", "index of part I", "s--", COLOURS[1]),
+    ):
+        axis.plot(frame["robots"], frame[name], style, color=colour, label=label)
+        axis.fill_between(
+            frame["robots"], frame[f"{name} low"], frame[f"{name} high"], color=colour, alpha=0.25
+        )
+    axis.plot(frame["robots"], frame["bound"], ":", color=COLOURS[2], label="bound with delay")
+    axis.set(xlabel="crawls per epoch, M", ylabel="reward per epoch (content)", ylim=(0, None))
+    axis.set_xticks(frame["robots"])
+    axis.legend(fontsize="small")
+    first, last = frame.iloc[0], frame.iloc[-1]
+    save_figure(
+        "together-robots",
+        fig,
+        frame,
+        caption="What is earned per epoch, first come first served, by the number of crawls per "
+        "epoch, with 95% intervals.",
+        alt=f"As crawls an epoch go up to {last['robots']:.0f}, what the policy that sees the "
+        f"queue earns {moves(first['aware'], last['aware'], '.0f')}, what the index of part I "
+        f"earns {moves(first['blind'], last['blind'], '.0f')}; the bound ends at "
+        f"{last['bound']:.0f}.",
+    )
+
+
+def save_orders(frame: pd.DataFrame) -> None:
+    """Draw what each order of indexing earns."""
+    fig, axis = figure(height=2.8)
+    place = np.arange(len(frame))
+    axis.barh(place, frame["reward"], color=COLOURS[0], alpha=0.75)
+    error = [frame["reward"] - frame["low"], frame["high"] - frame["reward"]]
+    axis.errorbar(frame["reward"], place, xerr=error, fmt="none", color="#555555", capsize=3)
+    axis.set_yticks(place, frame["order"])
+    axis.invert_yaxis()
+    axis.set(xlabel="reward per epoch (content)", ylabel="order of indexing")
+    values_text = ", ".join(f"{row.order} {row.reward:.0f}" for row in frame.itertuples())
+    save_figure(
+        "together-orders",
+        fig,
+        frame,
+        caption="What is earned per epoch by the order of indexing, each at a price chosen for it, "
+        "with 95% intervals.",
+        alt=f"Bars of reward per epoch by order of indexing: {values_text}.",
+    )

@@ -1,0 +1,1 @@
+"""Pages of the part `learning`: what each computes, draws and claims."""

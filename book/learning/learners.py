@@ -1,0 +1,472 @@
+"""What the page `learners` computes: all learners on the same arrivals; crawls at one age.
+
+Settings are each learner's defaults, and do not depend on the budget. Only the scheme of 2019 has a
+second set: with many sources its products of states are too many, and sums of states too large for
+their square, so it keeps constant thresholds and linear features, and updates the inverse of B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import comb
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.checks import check_kind, check_whole
+from analysis.ephemeral.arrivals import Utility
+from analysis.ephemeral.policies import RoundRobinPolicy
+from analysis.ephemeral.simulation import long_run
+from analysis.ephemeral.sources import Sources
+from analysis.learning.baselines import LARGEST_TABLE, AgeBlindUcb, JointQ, JointQOptions
+from analysis.learning.certainty_equivalence import (
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+)
+from analysis.learning.comparison import LearningCurves, compare_at_budgets, compare_learners
+from analysis.learning.loop import CompiledLearner
+from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
+from analysis.learning.scheme.lspe import Lspe, LspeOptions
+from analysis.learning.uc_whittle import UcWhittle, UcWhittleOptions
+from analysis.learning.whittle_q import WhittleQ, WhittleQOptions
+from analysis.results import Estimate, least_for_median
+from scorecard import Claim, claim, listed, plus_minus, save_table, save_value
+
+Runs = Mapping[int, Mapping[str, LearningCurves]]
+SHORT = {
+    "ce": "certainty equivalence, UCB",
+    "forced": "certainty equivalence, forced",
+    "thompson": "certainty equivalence, Thompson",
+    "wq": "Whittle-index Q-learning",
+    "ucw": "UCWhittle",
+    "lspe": "LSPE(0), corrected",
+    "joint": "joint Q-learning",
+    "blind": "age-blind UCB1",
+}
+FEW = 8
+"""Sources up to which the 2019 scheme keeps quadratic thresholds and features."""
+MANY = {"threshold": "constant", "features": "linear", "regulariser": "sherman-morrison"}
+"""What it changes for more; B begins at the identity, so that its inverse is always there."""
+#: Cases in which the arrival rates do not change.
+CONSTANT = ("empty start", "sparse and heavy")
+#: Three ordinary sources on which estimates confirm themselves. Crawls of a source at one age k
+#: determine u* (1 - e^{-mu k}) alone: each pair (u*, mu) of that product explains them. Where the
+#: index of such a pair keeps the source at age k, nothing more is learned.
+ONE_AGE = Sources(
+    np.array([7.0, 6.0, 33.0]), np.array([0.4, 2.0, 0.7]), np.array([0.95, 0.12, 0.61])
+)
+#: Ways to explore that are played on them, by the short names of values.
+WAYS = {"ucb": "UCB", "forced": "forced", "thompson": "Thompson"}
+
+
+def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], CompiledLearner]]:
+    """Return a function that makes a new learner of each kind, by name.
+
+    Returns: for `compare_learners`; joint Q-learning only where its table is small enough.
+    """
+    check_kind("sources", sources, Sources)
+    size = len(sources)
+    budget = check_whole("budget", budget, 1, size)
+    many = {} if size <= FEW else MANY
+    learners: dict[str, Callable[[], CompiledLearner]] = {
+        "certainty equivalence, UCB": _certainty(size, "ucb", 2),
+        "certainty equivalence, forced": _certainty(size, "forced", 4),
+        "certainty equivalence, Thompson": _certainty(size, "thompson", 2),
+        "LSPE(0), corrected": partial(Lspe, sources, LspeOptions.corrected(**many)),
+        "Whittle-index Q-learning": partial(WhittleQ, size),
+        "UCWhittle": partial(UcWhittle, size),
+    }
+    if JointQOptions().oldest ** size * comb(size, budget) <= LARGEST_TABLE:
+        learners["joint Q-learning"] = partial(JointQ, size, budget)
+    learners["age-blind UCB1"] = partial(AgeBlindUcb, size)
+    return learners
+
+
+def compare(
+    sources: Sources, budgets: list[int], *, horizon: int, replications: int, seed: int
+) -> dict[int, dict[str, LearningCurves]]:
+    """Run all learners on the same arrivals, with exponential utilities, at each budget.
+
+    Keys: curves by budget and by learner.
+    """
+    return compare_at_budgets(
+        sources,
+        {budget: side_by_side(sources, budget) for budget in budgets},
+        horizon=horizon,
+        replications=replications,
+        seed=seed,
+        utility=Utility("exponential"),
+    )
+
+
+def one_age_runs(horizon: int, replications: int, seed: int) -> dict[str, LearningCurves]:
+    """Run the three exploration rules on the same arrivals, one source crawled an epoch."""
+    learners = side_by_side(ONE_AGE, 1)
+    return compare_learners(
+        ONE_AGE,
+        {key: learners[f"certainty equivalence, {name}"] for key, name in WAYS.items()},
+        1,
+        horizon=horizon,
+        replications=replications,
+        seed=seed,
+        utility=Utility("exponential"),
+    )
+
+
+def late_loss(curves: LearningCurves) -> float:
+    """Return the loss over the last fifth of the epochs, in %."""
+    return float(100 * late_losses(curves).mean())
+
+
+def late_losses(curves: LearningCurves) -> Floats:
+    """Return the share lost over the last fifth of the epochs, by run."""
+    late = slice(-(curves.reference.size // 5), None)
+    return 1 - curves.expected[:, late].mean(axis=1) / curves.reference[late].mean()
+
+
+def within(runs: Runs, limit: float) -> pd.DataFrame:
+    """Return for each way to explore whether its loss is within a limit, in %.
+
+    `limit`: per cent that the upper end of the 95% interval must not exceed.
+    """
+    rows = {}
+    for budget, learners in runs.items():
+        for name, curves in learners.items():
+            if name.startswith("certainty"):
+                loss = curves.loss
+                rows[f"M = {budget}, {name.split(', ')[1]}"] = {
+                    "loss (%)": 100 * loss.value,
+                    "upper end (%)": 100 * loss.high,
+                    f"within {limit:g}%": bool(100 * loss.high < limit),
+                }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("certainty equivalence")
+
+
+def difference(one: LearningCurves, other: LearningCurves) -> Estimate:
+    """Loss of the one above that of the other, paired by streams where neither diverged."""
+    if one.expected.shape != other.expected.shape:
+        mine, theirs = one.loss, other.loss
+        ends = (mine.low - theirs.high, mine.high - theirs.low)
+        return Estimate(
+            mine.value - theirs.value, *ends, min(mine.replications, theirs.replications)
+        )
+    return Estimate.of((other.expected - one.expected).sum(axis=1) / one.reference.sum())
+
+
+def lost_so_far(curves: LearningCurves) -> tuple[Floats, Floats]:
+    """Return epochs at equal ratios, and the loss until then in each run, in %."""
+    horizon = curves.reference.size
+    epochs = np.unique(np.geomspace(min(10, horizon), horizon, 60).astype(int))
+    earned = np.cumsum(curves.expected, axis=1)[:, epochs - 1]
+    return epochs, 100 * (1 - earned / np.cumsum(curves.reference)[epochs - 1])
+
+
+def holding(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the cases in which each learner holds."""
+    learned = table[table.learner != INFORMED]
+    return {name: list(rows.case[rows.holds]) for name, rows in groups(learned, "learner")}
+
+
+def most_robust(table: pd.DataFrame) -> str:
+    """Return the learner whose largest regret over the cases is the smallest."""
+    learned = table[table.learner != INFORMED]
+    worst = {name: float(rows.regret.max()) for name, rows in groups(learned, "learner")}
+    return min(worst, key=worst.__getitem__)
+
+
+def memory_costs(table: pd.DataFrame) -> bool:
+    """Return whether UCB has a greater mean regret with a memory wherever rates are constant."""
+    mean = table.set_index(["case", "learner"]).regret
+    return all(bool(mean[case, "UCB with a memory"] > mean[case, "UCB"]) for case in CONSTANT)
+
+
+def rows_of(table: pd.DataFrame) -> list[Any]:
+    """Return the rows of a table as named tuples."""
+    return list(table.itertuples())
+
+
+def groups(table: pd.DataFrame, column: str) -> list[tuple[str, Any]]:
+    """Return the groups of equal values in a column, in the order of the table."""
+    return [(str(key), rows) for key, rows in table.groupby(column, sort=False)]
+
+
+def _certainty(size: int, exploration: str, forced: int) -> Callable[[], CompiledLearner]:
+    options = CertaintyEquivalenceOptions(
+        exploration, forced=forced, confidence=0.5, spread=1.0, floor=0.0
+    )
+    return partial(CertaintyEquivalence, size, options)
+
+
+# Values and tables
+
+
+def save_losses(id: str, runs: Mapping[str, LearningCurves], size: int, budget: int) -> None:
+    """Save the table of `loss_table`; `size` is the number of sources."""
+    table = loss_table(runs)
+    same = "± (95%)" in table and table["± (95%)"].isna().any()
+    unless = ", none where all runs lose the same" if same else ""
+    save_table(
+        id,
+        table,
+        f"Loss against the index policy, {size} sources, $M = {budget}$: over all epochs with half "
+        f"a 95% interval{unless}, over the last fifth, epochs to 95% and 99% of its long-run "
+        f"reward (median and 95% interval, which takes {least_for_median()} runs), and runs that "
+        "diverged.",
+        formats={"loss (%)": ".3f", "± (95%)": ".2g", "last fifth (%)": ".3f"},
+    )
+
+
+def loss_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
+    """Return loss, late loss, epochs to 95% and 99%, and divergence of each learner."""
+    rows: dict[str, dict[str, float | str]] = {}
+    for name, curves in runs.items():
+        rows[name] = {}
+        if len(curves.expected) > 1:
+            loss = curves.loss
+            rows[name] |= {
+                "loss (%)": 100 * loss.value,
+                "± (95%)": 100 * loss.half_width or np.nan,
+                "last fifth (%)": late_loss(curves),
+                "epochs to 95%": _steps(curves.steps_to(0.95)),
+                "epochs to 99%": _steps(curves.steps_to(0.99)),
+            }
+        rows[name]["diverged"] = len(curves.diverged)
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
+
+
+def save_within(runs: Runs, limit: float) -> None:
+    """Save the table of `within`."""
+    save_table(
+        "learners-within",
+        within(runs, limit),
+        "Whether the loss of each way to explore, the start included, lies within "
+        f"{limit:g}% of the index policy's reward at the upper end of its 95% interval.",
+        formats=".4f",
+    )
+
+
+def leaders(runs: Mapping[str, Runs]) -> str:
+    """Return the learner of least loss in each comparison, in Markdown."""
+    lines = []
+    for sources, budgets in runs.items():
+        for budget, learners in budgets.items():
+            whole = {n: c for n, c in learners.items() if len(c.expected) > 1}
+            first = min(whole, key=lambda name: whole[name].loss.value)
+            rivals = [
+                name
+                for name in whole
+                if name != first and difference(whole[name], whole[first]).low <= 0
+            ]
+            tied = f"; {' and '.join(rivals)} not significantly more" if rivals else ""
+            lines.append(
+                f"- {sources}, $M = {budget}$: **{first}** loses least, "
+                f"{100 * whole[first].loss.value:.2g}%{tied}."
+            )
+    return "\n".join(lines)
+
+
+def save_comparisons(few: Sources, few_runs: Runs, larger: Sources, many_runs: Runs) -> None:
+    """Save the numbers that the page quotes."""
+    for arms, runs, prefix in ((few, few_runs, ""), (larger, many_runs, "many-")):
+        budgets = sorted(runs)
+        for budget, place in ((budgets[0], ""), (budgets[-1], "second-")):
+            _save_losses(runs[budget], prefix, place)
+            _save_yardsticks(arms, budget, prefix, place)
+    counted = [c for runs in (few_runs, many_runs) for row in runs.values() for c in row.values()]
+    save_value("learners-all-runs", sum(len(c.expected) + len(c.diverged) for c in counted))
+    save_value("learners-all-diverged", sum(len(c.diverged) for c in counted))
+    _save_leaders([*few_runs.values(), *many_runs.values()])
+    save_value("learners-first-budget", min(few_runs))
+    save_value("learners-last-budget", max(few_runs))
+    ran = all(len(row[SHORT["lspe"]].expected) > 1 for row in few_runs.values())
+    save_value("learners-lspe-ran", ran)
+    save_value("learners-few", len(few))
+    save_value("learners-many", len(larger))
+    save_value("learners-rarest", float(larger.arrival_rate.min()))
+    save_value("learners-most", float(larger.arrival_rate.max()))
+    oldest, ages = WhittleQOptions().oldest, JointQOptions().oldest
+    save_value("learners-wq-numbers", 2 * oldest**2 + oldest)
+    save_value("learners-ucw-ages", UcWhittleOptions().oldest)
+    save_value("learners-joint-ages", ages)
+    save_value("learners-joint-states", ages ** len(few))
+    save_value("learners-joint-digits", len(str(ages ** len(larger))))
+
+
+def save_repeated(few: Sources, runs: Mapping[str, LearningCurves]) -> None:
+    """Save which share of the late crawls at a budget of one follow a crawl of the same source."""
+    blind = runs["age-blind UCB1"]
+    late = slice(-(blind.reference.size // 5), None)
+    save_value("learners-blind-late", late_loss(blind))
+    # a reward of u_i is a crawl one epoch after another of the same source
+    for name, earned in (("blind", blind.expected[:, late]), ("index", blind.reference[late])):
+        again = np.isclose(earned[..., None], few.u, rtol=1e-9).any(axis=-1).mean()
+        save_value(f"learners-{name}-again", float(again))
+
+
+def _save_losses(runs: Mapping[str, LearningCurves], prefix: str, place: str) -> None:
+    for short, name in SHORT.items():
+        if name not in runs or len(runs[name].expected) < 2:
+            continue
+        loss, key = runs[name].loss, f"learners-{prefix}{short}-{place}"
+        ends = (100 * loss.low, 100 * loss.high)
+        save_value(f"{key}loss", 100 * loss.value, interval=ends, replications=loss.replications)
+        save_value(f"{key}half", 100 * loss.half_width)
+    change = difference(runs[SHORT["ce"]], runs[SHORT["thompson"]])
+    save_value(f"learners-{prefix}thompson-{place}gain", 100 * change.value)
+    save_value(f"learners-{prefix}thompson-{place}gain-half", 100 * change.half_width)
+
+
+def _save_yardsticks(arms: Sources, budget: int, prefix: str, place: str) -> None:
+    """Save what policies that know the parameters, or need none, lose in the long run."""
+    index = long_run(arms, "whittle", budget)
+    save_value(f"learners-{prefix}{place}used", int(np.count_nonzero(index.frequency)))
+    for name, policy in (("robin", RoundRobinPolicy()), ("myopic", "greedy")):
+        earned = long_run(arms, policy, budget).average_reward
+        lost = max(100 * (1 - earned / index.average_reward), 0.0)
+        save_value(f"learners-{prefix}{name}-{place}loss", lost)
+
+
+def _save_leaders(comparisons: list[Mapping[str, LearningCurves]]) -> None:
+    least = []
+    for learners in comparisons:
+        whole = {name: c.loss.value for name, c in learners.items() if len(c.expected) > 1}
+        least.append(min(whole, key=whole.__getitem__))
+    save_value("learners-comparisons", len(least))
+    save_value("learners-ce-ahead", least.count(SHORT["ce"]))
+    save_value("learners-adaptive-leads", all(name.startswith("certainty") for name in least))
+
+
+def _steps(values: Floats) -> str:
+    """Write the median, with its 95% interval where there are enough runs for one."""
+    if values.size < least_for_median():
+        median = float(np.median(values))
+        return f"{median:.0f}" if np.isfinite(median) else "never"
+    found = Estimate.median_of(values)
+    middle, low, high = (
+        f"{v:.0f}" if np.isfinite(v) else "never" for v in (found.value, found.low, found.high)
+    )
+    return f"{middle} ({low}, {high})" if low != "never" else "never"
+
+
+def hard_case_sentences(table: pd.DataFrame, limit: float) -> str:
+    """Say, in Markdown, who loses least in each case, and who holds where."""
+    lines = []
+    for case, rows in groups(table[table.learner != INFORMED], "case"):
+        best = rows.loc[rows.regret.idxmin()]
+        rivals = [
+            row.learner
+            for row in rows_of(rows)
+            if row.learner != best.learner and row.low <= best.high
+        ]
+        shared = f"; the intervals of {listed(rivals)} overlap with its own" if rivals else ""
+        fails = list(rows.learner[~rows.holds])
+        whole = len(fails) == len(rows)
+        verdict = (
+            "none holds" if whole else f"all hold but {listed(fails)}" if fails else "all hold"
+        )
+        lines.append(
+            f"- *{case}*: {best.learner} loses least, {100 * best.regret:.1f}% of the "
+            f"bound{shared}. Within {100 * limit:.0f}% of the informed index policy, "
+            f"{verdict}."
+        )
+    robust = most_robust(table)
+    held = holding(table)[robust]
+    lost = [case for case in CASES if case not in held]
+    end = f"It does not hold in: {listed(lost)}." if lost else "It holds in every case."
+    lines.append(f"\nThe smallest loss in the worst case has **{robust}**. {end}")
+    return "\n".join(lines)
+
+
+def regret_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return regret in % of the bound with half the interval, learners by cases."""
+    text = [
+        plus_minus(100 * row.regret, 50 * (row.high - row.low), 1)
+        + ("" if row.holds else " (does not hold)")
+        for row in rows_of(table)
+    ]
+    wide = table.assign(text=text).pivot(index="learner", columns="case", values="text")
+    return wide.loc[[INFORMED, *LEARNERS], list(CASES)].rename_axis(None, axis=1)
+
+
+def save_regrets(table: pd.DataFrame, limit: float) -> None:
+    """Save the table of `regret_table`."""
+    save_table(
+        "learners-hard-regrets",
+        regret_table(table).rename_axis("learner"),
+        "Regret in % of the relaxed bound, with half a 95% interval. A learner does not "
+        f"hold in a case if it may lose more than {100 * limit:.0f}% of the bound to the index "
+        "policy that knows the rates.",
+    )
+
+
+def save_hard_cases(table: pd.DataFrame, replications: int, limit: float) -> None:
+    """Save the numbers that the page quotes."""
+    save_value("learners-hard-limit", limit)
+    save_value("learners-memory-costs", memory_costs(table))
+    save_value("learners-hard-replications", replications)
+    for row in rows_of(table):
+        name = f"learners-hard-{_slug(row.case)}-{_slug(row.learner)}"
+        save_value(name, 100 * row.regret, interval=(100 * row.low, 100 * row.high),
+                   replications=replications)  # fmt: skip
+
+
+def _slug(name: str) -> str:
+    return name.lower().replace(",", "").replace(" ", "-")
+
+
+def one_age_table(found: dict[str, LearningCurves]) -> pd.DataFrame:
+    """Return the losses over the last fifth of the epochs in %, over the streams."""
+    rows = {}
+    for key, name in WAYS.items():
+        late = 100 * late_losses(found[key])
+        rows[name] = {
+            "least (%)": late.min(),
+            "mean (%)": late.mean(),
+            "largest (%)": late.max(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("exploration")
+
+
+def save_one_age(found: dict[str, LearningCurves]) -> None:
+    """Save the table and the numbers that the page quotes."""
+    rows = one_age_table(found)
+    replications, horizon = found["ucb"].expected.shape
+    save_value("learners-locked-rarest", float(ONE_AGE.arrival_rate.min()))
+    save_value("learners-locked-most", float(ONE_AGE.arrival_rate.max()))
+    for key, name in WAYS.items():
+        save_value(f"learners-locked-{key}", float(rows["mean (%)"][name]))
+        save_value(f"learners-locked-{key}-worst", float(rows["largest (%)"][name]))
+    save_table(
+        "learners-locked",
+        rows,
+        "Loss against the index policy on three sources with $M = 1$, over the last fifth of "
+        f"{horizon} epochs, in {replications} streams of arrivals.",
+        formats={"least (%)": ".3f", "mean (%)": ".3f", "largest (%)": ".3f"},
+    )
+
+
+# Claims
+
+
+#: Share of the index policy's reward up to which a learner passes for an adaptive version of it.
+LOST = 0.01
+
+
+def claims(few_runs: Runs) -> list[Claim]:
+    """Return what the page says to the row on the adaptive version."""
+    losses = {budget: runs[SHORT["ce"]].loss for budget, runs in few_runs.items()}
+    epochs = next(iter(few_runs.values()))[SHORT["ce"]].reference.size
+    shares = [
+        {"loss": (100 * loss.value, 100 * loss.half_width), "budget": budget}
+        for budget, loss in losses.items()
+    ]
+    return [
+        claim(
+            "A-r-fut-adaptive",
+            max(loss.high for loss in losses.values()) < LOST,
+            numbers={"losses": shares, "epochs": epochs, "cut": LOST},
+        )
+    ]

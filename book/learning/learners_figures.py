@@ -1,0 +1,139 @@
+"""Figures of the page `learners`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
+from analysis.results import student_band
+from book.learning.learners import Runs, groups, late_losses, lost_so_far
+from scorecard import COLOURS, figure, save_data, save_figure
+
+STYLES = {
+    "certainty equivalence, UCB": (COLOURS[0], "-"),
+    "certainty equivalence, forced": (COLOURS[5], "--"),
+    "certainty equivalence, Thompson": (COLOURS[2], "-."),
+    "LSPE(0), corrected": (COLOURS[3], (0, (5, 1, 1, 1))),
+    "Whittle-index Q-learning": (COLOURS[1], "--"),
+    "UCWhittle": (COLOURS[1], "-."),
+    "joint Q-learning": (COLOURS[4], ":"),
+    "age-blind UCB1": (COLOURS[6], (0, (1, 1))),
+}
+LEAST_LOSS = 0.01
+"""Per cent; where a smaller loss is drawn."""
+MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<", ">")
+
+
+def save_loss(id: str, runs: Runs, size: int) -> None:
+    """Draw the share of the index policy's reward that was lost so far, with 95% bands."""
+    fig, axes = figure(1, len(runs), height=4.2, sharey=True, squeeze=False)
+    data = []
+    for axis, (budget, learners) in zip(axes[0], runs.items(), strict=True):
+        for name, curves in learners.items():
+            if len(curves.expected) < 2:
+                continue
+            epochs, lost = lost_so_far(curves)
+            mean, low, high = student_band(lost)
+            colour, style = STYLES[name]
+            drawn = [np.maximum(values, LEAST_LOSS) for values in (low, high, mean)]
+            axis.fill_between(epochs, *drawn[:2], color=colour, alpha=0.2, linewidth=0)
+            axis.plot(epochs, drawn[2], color=colour, linestyle=style, label=name)
+            row = {"budget": budget, "learner": name, "epoch": epochs, "mean": mean}
+            data.append(pd.DataFrame(row | {"low": low, "high": high}))
+        axis.set(xscale="log", yscale="log", xlabel="epoch", title=f"$M = {budget}$")
+        axis.set(xlim=(epochs[0], epochs[-1]), ylim=(LEAST_LOSS, 100))
+        axis.title.set_fontsize("medium")
+    axes[0, 0].set(ylabel="loss so far (% of the index policy's reward)")
+    handles = {
+        name: handle
+        for axis in axes[0]
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    fig.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=2, fontsize="small"
+    )
+    frame = pd.concat(data)
+    last = frame.groupby(["budget", "learner"], sort=False)["mean"].last()
+    values_text = "; ".join(
+        f"M = {budget}: " + ", ".join(f"{n} {v:.2g}" for n, v in last[budget].items())
+        for budget in runs
+    )
+    least = "; ".join(f"{last[budget].idxmin()} at $M = {budget}$" for budget in runs)
+    count = max(len(c.expected) for row in runs.values() for c in row.values())
+    _save_runs(f"{id}-runs", runs, size)
+    save_figure(
+        id,
+        fig,
+        frame,
+        f"Share of the index policy's reward that was lost so far, {size} sources, mean of {count} "
+        f"runs with 95% bands (values below {LEAST_LOSS:g}% are drawn there). A flat line is a "
+        "loss that never stops; one that falls tenfold in a tenfold time loses nothing more. The "
+        f"least at the end: {least}.",
+        f"Loss so far on logarithmic axes for {size} sources. Per cent lost at the end: "
+        f"{values_text}.",
+        instances=f"{id}-runs",
+    )
+
+
+def _save_runs(id: str, runs: Runs, size: int) -> None:
+    """Save what every single run lost."""
+    frames = [
+        pd.DataFrame(
+            {
+                "budget": budget,
+                "learner": name,
+                "run": np.arange(len(curves.expected)),
+                "loss": 100 * (1 - curves.expected.sum(axis=1) / curves.reference.sum()),
+                "late_loss": 100 * late_losses(curves),
+                "found": curves.reward,
+            }
+        )
+        for budget, learners in runs.items()
+        for name, curves in learners.items()
+    ]
+    save_data(
+        id,
+        pd.concat(frames, ignore_index=True),
+        f"One row a run that did not diverge, of a learner at a budget, with {size} sources.",
+        {
+            "budget": "sources crawled at each epoch",
+            "learner": "name of the learner",
+            "run": "number of the run among those that did not diverge",
+            "loss": "share of the index policy's expected reward that was lost, %",
+            "late_loss": "the same over the last fifth of the epochs, %",
+            "found": "content found per epoch, value units",
+        },
+    )
+
+
+def draw_hard_cases(table: pd.DataFrame, replications: int) -> None:
+    """Draw the regret of each learner in each case, with 95% intervals."""
+    fig, axis = figure(height=4.2)
+    names = [INFORMED, *LEARNERS]
+    for number, name in enumerate(names):
+        rows = table[table.learner == name].set_index("case").loc[list(CASES)]
+        place = np.arange(len(CASES)) + 0.12 * (number - (len(names) - 1) / 2)
+        middle = 100 * rows.regret
+        reach = 100 * np.array([rows.regret - rows.low, rows.high - rows.regret])
+        axis.errorbar(
+            place, middle, reach, fmt=MARKERS[number], color=COLOURS[(number - 1) % len(COLOURS)],
+            label=name, capsize=2, markersize=5,
+        )  # fmt: skip
+    axis.set(xticks=range(len(CASES)), xticklabels=CASES, ylabel="regret (% of the relaxed bound)")
+    axis.axhline(0, color="black", linewidth=0.6)
+    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
+    best = {
+        case: rows.loc[rows.regret.idxmin(), "learner"]
+        for case, rows in groups(table[table.learner != INFORMED], "case")
+    }
+    leaders = "; ".join(f"{case}: {name}" for case, name in best.items())
+    worst = {case: float(rows.regret.max()) for case, rows in groups(table, "case")}
+    caption = (
+        f"Regret against the relaxed bound: mean of {replications} draws of sources and arrivals "
+        f"with 95% intervals. The learner that loses least, {leaders}."
+    )
+    alt = "Regret in % of the bound by case and learner. " + "; ".join(
+        f"{case}: least {best[case]}, most {100 * value:.0f}" for case, value in worst.items()
+    )
+    save_figure("learners-hard", fig, table, caption, f"{alt}.")

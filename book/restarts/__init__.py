@@ -1,0 +1,1 @@
+"""Pages of the part `restarts`: what each computes, draws and claims."""

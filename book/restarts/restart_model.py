@@ -1,0 +1,246 @@
+"""Single arms solved in several ways, and how a cost is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.restarts.arm import RestartArm
+from analysis.restarts.joint import MOST_JOINT_STATES
+from analysis.restarts.policies import RestartBandit
+from analysis.restarts.whittle.definition import (
+    SubsidisedSolution,
+    evaluate_policy,
+    least_over_policies,
+)
+from analysis.results import DiscountedSolution, Estimate
+from scorecard import (
+    COLOURS,
+    Claim,
+    apart,
+    claim,
+    figure,
+    save_figure,
+    save_table,
+    save_value,
+)
+
+#: Largest difference of two exact routes that counts as rounding.
+AGREE = 1e-10
+Case = tuple[RestartArm, float, SubsidisedSolution]
+
+
+def check_single_arms(cases: Sequence[Case], discount: float) -> pd.DataFrame:
+    """Compare solved arms with slides 8 and 9, without the solver.
+
+    `cases`: arms of at most 12 states, each with its exact solution at a penalty. One row a case,
+    largest absolute difference over the states: ``linear``, of the value from the cost of the
+    solution's policy plus the penalty times its activity; ``least``, of the value from the least
+    over all policies, each valued by its linear equations; ``equation``, of the two sides of the
+    optimality equation.
+    """
+    rows = []
+    for arm, penalty, solved in cases:
+        cost = evaluate_policy(arm, discount, 0.0, solved.policy)[1]
+        activity = evaluate_policy(arm, discount, 1.0, solved.policy)[1] - cost
+        least = least_over_policies(arm, discount, penalty)
+        passive = (1 - discount) * arm.passive_cost + discount * arm.passive @ solved.values
+        restart = discount * float(arm.reset @ solved.values)
+        active = (1 - discount) * (arm.active_cost + penalty) + restart
+        differences = {
+            "linear": cost + penalty * activity,
+            "least": least,
+            "equation": np.minimum(passive, active),
+        }
+        rows.append({k: float(np.abs(v - solved.values).max()) for k, v in differences.items()})
+    return pd.DataFrame(rows)
+
+
+def bound_is_loose(exact: pd.DataFrame) -> bool:
+    """Return whether the relaxed bound lies below the optimum of some system, beyond rounding."""
+    return bool((exact.bound < exact.optimal - AGREE - 2 * exact.residual).any())
+
+
+def up_to(percent: float) -> float:
+    """Return the next tenth of a per cent above; 0 where rounding left less than nothing.
+
+    Examples
+    --------
+    >>> up_to(7.01), up_to(-1e-14)
+    (7.1, 0.0)
+    """
+    return float(np.ceil(10 * percent)) / 10 + 0.0
+
+
+def simulated_in_words(estimate: Estimate) -> str:
+    """Return a text on the mean cost of simulated paths, with its interval if they differ.
+
+    `estimate`: mean of the paths with its 99.99% interval.
+    """
+    if not apart(estimate.low, estimate.high, ".4f"):
+        return f"{estimate.value:.4f} on every path"
+    ends = f"between {estimate.low:.4f} and {estimate.high:.4f} at 99.99%"
+    return f"{estimate.value:.4f}, {ends}"
+
+
+# Values and tables
+
+
+def save_numbers(bandit: RestartBandit, exact: pd.DataFrame) -> None:
+    """Save the numbers that the page quotes, bounds rounded outward to the digit shown."""
+    above = 100 * (exact[["index", "index_best"]].div(exact.optimal, axis=0).max() - 1)
+    lowest = exact.lowest / exact.optimal
+    save_value("restart-model-joint", bandit.joint_states)
+    save_value("restart-model-instances", len(exact))
+    save_value("restart-model-index-most", up_to(above["index"]))
+    save_value("restart-model-tied-most", up_to(above["index_best"]))
+    save_value("restart-model-lowest-least", np.floor(10 * lowest.min()) / 10)
+    save_value("restart-model-lowest-most", np.ceil(10 * lowest.max()) / 10)
+    save_value("restart-model-bound-below", 100 * float((1 - exact.bound / exact.optimal).mean()))
+    save_value("restart-model-loose", bound_is_loose(exact))
+
+
+POLICIES = {
+    "bound": "relaxed bound",
+    "optimal": "optimum",
+    "index_best": "index, best ties",
+    "index": "index, lower arm",
+    "myopic": "myopic",
+    "lowest": "lowest index",
+}
+
+
+def save_first_costs(exact: pd.DataFrame) -> None:
+    """Save the exact costs of the first systems of the page on the model."""
+    save_table(
+        "restart-model-costs",
+        exact.set_index("instance")[list(POLICIES)].head(3),
+        "Exact cost per epoch on the first three systems, from arms as good as new: the relaxed "
+        "bound, the optimum, and four policies.",
+        formats=".4f",
+        labels=POLICIES,
+    )
+
+
+# Claims
+
+
+def claims(
+    bandit: RestartBandit,
+    value: float,
+    simulated: Estimate,
+    solved: Mapping[int, DiscountedSolution],
+    hundred: RestartBandit,
+    apart: Floats,
+    exact: pd.DataFrame,
+    checked: pd.DataFrame,
+) -> list[Claim]:
+    """Return the page's claims on the rows of slides 1, 2, 4 to 9 and 17.
+
+    `value`, `simulated`: cost of the index policy from its equations, and its mean over simulated
+    paths with a 99.99% interval; `solved`: joint solutions of so many machines with 3 states;
+    `hundred`: a hundred machines with 3 states; `apart`: the index of each of them.
+    """
+    low, high = simulated.low, simulated.high
+    sizes = {machines: one.values.size for machines, one in solved.items()}
+    beaten = exact.index_best - exact.optimal > 2 * exact.residual
+    worse = exact.lowest > exact.index_worst + 2 * exact.residual
+    more = 100 * (exact.lowest / exact.index_worst - 1)
+    loss = {"beaten": int(beaten.sum()), "systems": len(exact)}
+    lowest = {"worse": int(worse.sum()), "systems": len(exact)}
+    lowest |= {"least": more.min(), "most": more.max()}
+    paths = {"value": value, "mean": simulated.value, "low": low, "high": high}
+    paths["paths"] = simulated.replications
+    differences = checked[["linear", "least", "equation"]].max()
+    tried = {"arms": len(checked)}
+    return [
+        claim("C-meta"),
+        claim("C-mole"),
+        claim("C-model"),
+        claim("C-objective", numbers=paths),
+        claim("C-curse", sizes == {n: 3**n for n in sizes}, numbers={"sizes": sizes}),
+        claim("C-100x3", apart.shape),
+        claim("C-3p100", float(hundred.joint_states)),
+        claim("C-decompose", len(apart)),
+        claim("C-suboptimal", bool(beaten.any()), numbers=loss),
+        claim("C-smallest", not worse.any(), numbers=lowest),
+        claim("C-offline", not worse.any(), numbers=lowest),
+        claim("C-c-lambda"),
+        claim("C-dp", bool(differences.max() < AGREE), numbers=tried),
+    ]
+
+
+# Figures
+
+
+#: How the page calls the policies of `analysis.restarts.instances`.
+NAMES = {
+    "index": "highest index, ties to the lower arm",
+    "index_best": "highest index, ties broken in the best way",
+    "myopic": "myopic policy",
+    "lowest": "lowest index, as printed",
+}
+
+
+def draw_states(most: int = 100) -> None:
+    """Draw how many states one problem has, and many."""
+    counts = np.arange(1, most + 1)
+    joint, apart = 3.0**counts, 3.0 * counts
+    reach = int(np.log(MOST_JOINT_STATES) / np.log(3))
+    fig, axis = figure(height=3.2)
+    axis.semilogy(counts, joint, color=COLOURS[0], label="one problem for all machines")
+    look = {"color": COLOURS[1], "linestyle": "--"}
+    axis.semilogy(counts, apart, **look, label="one problem for each machine")
+    axis.axhline(MOST_JOINT_STATES, color="black", linewidth=1, linestyle=":")
+    axis.annotate(
+        "largest joint problem that the library accepts",
+        (most, MOST_JOINT_STATES),
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha="right",
+    )
+    axis.set(xlabel="machines with 3 states each", ylabel="states in all", xlim=(0, most + 1))
+    axis.legend(loc="upper left")
+    save_figure(
+        "restart-model-states",
+        fig,
+        pd.DataFrame({"machines": counts, "joint": joint, "apart": apart}),
+        caption=f"The curse of dimensionality: the joint problem of {most} machines has "
+        f"${joint[-1] / 1e47:.2f} \\times 10^{{47}}$ states, a problem for each of them "
+        f"{apart[-1]:.0f} together. The library solves joint problems of at most "
+        f"{MOST_JOINT_STATES} states, here {reach} machines.",
+        alt="On a logarithmic axis the number of joint states is a steep straight line that passes "
+        f"what the library accepts after {reach} machines; the number of states of separate "
+        "problems stays below a thousand.",
+    )
+
+
+def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> None:
+    """Draw what each policy costs above the optimum on every system."""
+    above = exact[list(NAMES)].div(exact.optimal, axis=0).sub(1).mul(100)
+    ranked = above.sort_values("index", ignore_index=True)
+    places = np.arange(1, len(ranked) + 1)
+    fig, axis = figure(height=3.6)
+    for (name, label), marker, colour in zip(NAMES.items(), "ov^s", COLOURS, strict=False):
+        look = {"color": colour, "markersize": 4, "label": label}
+        axis.semilogy(places, np.maximum(ranked[name], 1e-3), marker, **look)
+    axis.set(xlabel="system, by the loss of the index policy", ylabel="cost above the optimum (%)")
+    fig.legend(loc="outside upper center", ncols=2)
+    worst, tied = (up_to(above[name].max()) for name in ("index", "index_best"))
+    least = np.floor(above.lowest.min())
+    save_figure(
+        "restart-model-policies",
+        fig,
+        ranked.assign(place=places),
+        caption=f"Exact cost above the optimum on {len(ranked)} systems of {len(bandit.arms)} arms "
+        f"with {bandit.shape[0]} states, {bandit.budget} active ({kernel} kernels, slide 18's "
+        f"costs). The index policy loses at most {worst:.1f}%, or {tied:.1f}% with its ties broken "
+        f"in the best way; the rule that takes the lowest index loses at least {least:.0f}%, "
+        "however its own ties are broken. Losses below 0.001% are drawn there.",
+        alt="Points of four policies on a logarithmic axis: the index policy with the best ties at "
+        f"most {tied:.1f} percent above the optimum, with ties to the lower arm at most "
+        f"{worst:.1f} percent; the rule with the lowest index at least {least:.0f} percent above.",
+    )

@@ -1,0 +1,1 @@
+"""Pages of the part `robots`: what each computes, draws and claims."""

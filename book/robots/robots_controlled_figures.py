@@ -1,0 +1,101 @@
+"""Figures of the page `robots-controlled`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import ListedColormap
+
+from book.robots.robots_controlled import Results, are_curves, curves_rise, hits
+from scorecard import COLOURS, counted, figure, is_document_run, listed, save_figure
+
+
+def save_policies(found: Results) -> None:
+    """Draw the optimal policies as grids of states, one panel a weight."""
+    model = found.models[0]
+    shown = list(zip(found.models, found.optima, strict=True))
+    fig, axes = figure(
+        len(shown), 1, height=1 + 1.35 * len(shown), sharex=True, sharey=True, squeeze=False
+    )
+    document = is_document_run()
+    for k, (axis, (own, optimum)) in enumerate(zip(axes[:, 0], shown, strict=True)):
+        table = optimum.policy[:, :-1]
+        axis.imshow(
+            table,
+            origin="lower",
+            aspect="auto",
+            cmap=ListedColormap(["white", COLOURS[0]]),
+            vmin=0,
+            vmax=1,
+            interpolation="nearest",
+        )
+        axis.set_xticks(np.arange(model.robots + 1) - 0.5, minor=True)
+        axis.set_yticks(np.arange(model.capacity + 2) - 0.5, minor=True)
+        axis.grid(False)
+        axis.grid(which="minor", color="lightgrey", linewidth=0.6)
+        axis.tick_params(which="minor", length=0)
+        name = f"Figure {6 + k}: " if document else ""
+        axis.set_title(f"{name}γ = {own.gamma:g}, cost {optimum.gain:.5f}", fontsize="small")
+    axes[-1, 0].set_xlabel("robots already active, r")
+    fig.supylabel("pages left in the queue, q", fontsize="medium")
+    data = pd.DataFrame(
+        {"gamma": own.gamma, "q": int(q), "r": int(r), "start": bool(optimum.policy[q, r])}
+        for own, optimum in shown
+        for q, r in np.ndindex(model.capacity + 1, model.robots)
+    )
+    lost = "Redraws Figures 6 to 8 of the draft, whose pictures are lost. "
+    shape = ", lie below a falling staircase" if are_curves(found.optima) else ", are marked"
+    rise = curves_rise(found.optima)
+    save_figure(
+        "robots-controlled-curves",
+        fig,
+        data,
+        caption=f"{lost if document else ''}Optimal policies for $N = {model.robots}$, $K = "
+        f"{model.capacity}$, $\\lambda = {model.arrival_rate:g}$, $\\mu = {model.service_rate:g}$: "
+        f"one more robot is started in the filled states. {rise}",
+        alt=f"{len(shown)} grids of queue length against active robots. The filled states, where a "
+        f"robot is started{shape}. {rise}",
+    )
+
+
+def save_references(found: Results, printed: Sequence[int]) -> None:
+    """Draw how many updates each reference state takes, with the printed numbers."""
+    fig, axes = figure(
+        len(found.models), 1, height=0.8 + 1.3 * len(found.models), sharex=True, squeeze=False
+    )
+    counts = hits(found, printed)
+    data = []
+    document = is_document_run()
+    the = "the printed" if document else "the count from (1,1,1),"
+    dashed = "the printed count" if document else "the count from the state (1,1,1)"
+    for k, table in enumerate(found.references):
+        updates = table.updates[table.updates >= 0]
+        values, states = np.unique(updates, return_counts=True)
+        axis = axes[k, 0]
+        axis.bar(values, states, color=COLOURS[0], width=0.9)
+        axis.axvline(printed[k], color=COLOURS[1], linewidth=1.5, linestyle="--")
+        said = f"γ = {found.models[k].gamma:g}: {counts[k]} of {updates.size} states give"
+        axis.set_title(f"{said} {the} {printed[k]}", fontsize="small")
+        data += [(found.models[k].gamma, *pair) for pair in zip(values, states, strict=True)]
+    axes[-1, 0].set_xlabel("updates until the iteration stops")
+    fig.supylabel("reference states", fontsize="medium")
+    save_figure(
+        "robots-controlled-references",
+        fig,
+        pd.DataFrame(data, columns=["gamma", "updates", "reference states"]),
+        caption="Where Proposition 4 stops, for every state that can be its reference. Dashed: "
+        f"{dashed}, {who_gives(counts, [model.gamma for model in found.models])}.",
+        alt=f"Histograms of the number of updates over all reference states. Dashed is {dashed}, "
+        f"{who_gives(counts, [model.gamma for model in found.models])}.",
+    )
+
+
+def who_gives(counts: Sequence[int], gammas: Sequence[float]) -> str:
+    """Return a text on how many reference states give a number of updates."""
+    said = [
+        f"{counted(count, 'state') if count else 'no state'} at γ = {gamma:g}"
+        for count, gamma in zip(counts, gammas, strict=True)
+    ]
+    return f"which is that of {listed(said)}"

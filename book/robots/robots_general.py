@@ -1,0 +1,371 @@
+"""What the page `robots-general` computes: costs by law of service, also simulated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.arrays import Bools, Floats
+from analysis.checks import check_choice
+from analysis.results import Estimate
+from analysis.robots.controlled.control import RobotControl
+from analysis.robots.general import laws
+from analysis.robots.general.fleet import FleetControl
+from analysis.robots.general.kinds import RobotKind, fleet_by_margins, optimal_fleet
+from analysis.robots.general.laws import ServiceLaw
+from analysis.robots.general.mg1k import (
+    GeneralQueue,
+    general_cost,
+    optimal_general_load,
+    optimal_general_robots,
+)
+from analysis.robots.general.simulation import Sampler, simulate_queue
+from analysis.robots.static.mm1k import static_cost
+from scorecard import Claim, claim, save_value
+
+
+def law_of(variation: float) -> ServiceLaw:
+    """Return the gamma law of a squared coefficient of variation, constant times for 0."""
+    return laws.deterministic() if variation == 0 else laws.gamma_law(variation)
+
+
+@dataclass(frozen=True)
+class Variability:
+    """Best loads and numbers of robots by weight and variability, shape (weights, variations)."""
+
+    gammas: list[float]
+    variations: list[float]
+    loads: Floats
+    numbers: Floats
+
+
+def by_variability(
+    gammas: Sequence[float], variations: Sequence[float], arrival_rate: float, capacity: int
+) -> Variability:
+    """Return the best load and number of robots for gamma laws, in the order of variability."""
+    increasing = sorted(variations)
+    each = [law_of(v) for v in increasing]
+    loads = [[optimal_general_load(g, capacity, law) for law in each] for g in gammas]
+    numbers = [
+        [optimal_general_robots(arrival_rate, g, capacity, law) for law in each] for g in gammas
+    ]
+    return Variability(list(gammas), increasing, np.array(loads), np.array(numbers))
+
+
+def falls_below_critical(found: Variability, critical: float) -> bool:
+    """Whether the best load falls with the variability at every weight below the critical one."""
+    steps = np.diff(found.loads[np.array(found.gammas) < critical])
+    return bool(steps.size > 0 and (steps < 0).all())
+
+
+def largest_errors(
+    gammas: Sequence[float], variations: Sequence[float], capacity: int
+) -> tuple[float, float]:
+    """Return how far the chain is from the closed form, and its two loss rates from each other.
+
+    The first for exponential times, the second for gamma laws; both relative.
+    """
+    times = laws.exponential()
+    closed = max(
+        abs(general_cost(rho, g, capacity, times) / float(static_cost(rho, g, capacity)) - 1)
+        for rho in np.geomspace(0.05, 5, 40).tolist()
+        for g in gammas
+    )
+    measured = [
+        (rate, *GeneralQueue(rate, capacity, law_of(v)).measures())
+        for v in variations
+        for rate in (0.7, 1.0, 1.6)
+    ]
+    balance = max(abs(lost / (rate - (1 - empty)) - 1) for rate, empty, lost in measured)
+    return float(closed), float(balance)
+
+
+def starvation_steps(variations: Sequence[float], capacity: int) -> Floats:
+    """Return the change of the starvation from each variability to the next, at 25 loads."""
+    loads = np.geomspace(0.1, 4, 25)
+    each = [law_of(v) for v in sorted(variations)]
+    empty = [[GeneralQueue(rho, capacity, law).measures()[0] for law in each] for rho in loads]
+    return np.diff(np.array(empty))
+
+
+FAST_RATE, FAST, SLOW = 0.25, 6, RobotKind(0.1, 14, 0.01)
+
+
+def fleet_scan(steps: Sequence[float], gamma: float, capacity: int) -> pd.DataFrame:
+    """Return the best fixed and controlled fleets by the running cost of a fast robot."""
+    rows = []
+    for cost in steps:
+        kinds = (RobotKind(FAST_RATE, FAST, float(cost)), SLOW)
+        counts, fixed = optimal_fleet(kinds, gamma, capacity)
+        own = FleetControl(kinds, 1.0, capacity, gamma).solve()
+        idle = FleetControl(kinds, 1.0, capacity, gamma, substitution=True).solve()
+        rows.append((cost, *counts, fixed, *own.mean_robots, own.gain, idle.gain))
+    names = ["cost of a fast robot", "fast, fixed", "slow, fixed", "cost, fixed"]
+    names += ["fast, controlled", "slow, controlled", "cost, controlled"]
+    return pd.DataFrame(rows, columns=[*names, "cost, controlled, any idle robot"])
+
+
+def fleet_neighbours(costs: Sequence[float], gamma: float, capacity: int) -> float:
+    """Return the least saving of the best fixed fleet over fleets that differ by a robot or two."""
+    gaps = []
+    for cost in costs:
+        kinds = (RobotKind(FAST_RATE, FAST, float(cost)), SLOW)
+        counts, best = optimal_fleet(kinds, gamma, capacity)
+        for shift in itertools.product((-1, 0, 1), repeat=2):
+            other = [n + step for n, step in zip(counts, shift, strict=True)]
+            allowed = all(0 <= n <= k.available for n, k in zip(other, kinds, strict=True))
+            if allowed and any(shift) and any(other):
+                load = sum(n * kind.arrival_rate for n, kind in zip(other, kinds, strict=True))
+                running = sum(n * kind.running_cost for n, kind in zip(other, kinds, strict=True))
+                gaps.append(float(static_cost(load, gamma, capacity)) + running - best)
+    return min(gaps)
+
+
+#: Three areas: how fast one robot fetches, how many there are, running cost, changing pages.
+AREAS = (
+    RobotKind(0.10, 12, 0.005, change_rate=0.5),
+    RobotKind(0.05, 12, 0.001, change_rate=0.3),
+    RobotKind(0.20, 12, 0.012, change_rate=1.0),
+)
+
+
+def placements(gamma: float, capacity: int) -> pd.DataFrame:
+    """Return where robots are best placed in `AREAS`, by the search and by the rule of margins."""
+    rows = [choose(AREAS, gamma, capacity) for choose in (optimal_fleet, fleet_by_margins)]
+    names = [f"area {1 + number}" for number in range(len(AREAS))]
+    table = pd.DataFrame([counts for counts, _ in rows], columns=names)
+    table["cost"] = [cost for _, cost in rows]
+    return table.set_axis(["searched whole", "by margins"]).rename_axis("placement")
+
+
+def margin_losses(systems: int, rng: np.random.Generator) -> Floats:
+    """Return what the rule of margins costs above the best placement, on random systems.
+
+    Two or three areas of at most 8 robots; rates, running costs and changing pages uniform on a
+    logarithmic scale. Parts of the best cost.
+    """
+    losses = []
+    for _ in range(systems):
+        areas = [
+            RobotKind(
+                10 ** rng.uniform(-1.5, 0),
+                int(rng.integers(1, 9)),
+                10 ** rng.uniform(-3, -1),
+                change_rate=10 ** rng.uniform(-1, 0.5),
+            )
+            for _ in range(rng.integers(2, 4))
+        ]
+        gamma, capacity = 10 ** rng.uniform(-0.5, 1), int(rng.integers(2, 12))
+        best = optimal_fleet(areas, gamma, capacity)[1]
+        losses.append(fleet_by_margins(areas, gamma, capacity)[1] / best - 1)
+    return np.array(losses)
+
+
+def placement_gap(gamma: float, capacity: int) -> float:
+    """Return the least cost of all placements in `AREAS`, one by one, less that of the search.
+
+    Each placement's queue has its law by the balance of its rates: nothing of `static_cost`.
+    """
+    least = np.inf
+    for counts in itertools.product(*(range(area.available + 1) for area in AREAS)):
+        if any(counts):
+            parts = zip(counts, AREAS, strict=True)
+            load = sum(a.change_rate * -np.expm1(-a.arrival_rate * n / a.change_rate)
+                       for n, a in parts)  # fmt: skip
+            law = load ** np.arange(capacity + 1)
+            law /= law.sum()
+            running = sum(n * a.running_cost for n, a in zip(counts, AREAS, strict=True))
+            least = min(least, gamma * law[0] + load * law[-1] + running)
+    return float(least - optimal_fleet(AREAS, gamma, capacity)[1])
+
+
+def alike_error() -> float:
+    """Return how far two kinds that are alike are from one kind of all of them, relatively."""
+    two = FleetControl((RobotKind(0.2, 4), RobotKind(0.2, 3)), 1.0, 5, 1.4).solve()
+    return abs(two.gain / RobotControl(7, 0.2, 1.0, 5, 1.4).solve("sparse").gain - 1)
+
+
+LAWS = ("constant", "Erlang-3", "exponential", "lognormal", "hyper-exponential")
+
+
+def service_law(law: str, variation: float) -> ServiceLaw:
+    """Return a law of mean 1; the squared variation holds for the last two of `LAWS`."""
+    known = {
+        "constant": laws.deterministic,
+        "Erlang-3": lambda: laws.erlang(3),
+        "exponential": laws.exponential,
+        "lognormal": lambda: laws.lognormal(variation),
+        "hyper-exponential": lambda: laws.hyperexponential(variation),
+    }
+    return known[check_choice("law", law, LAWS)]()
+
+
+def check_law(_: object, parameters: Mapping[str, Any]) -> None:
+    """Refuse a law of the page's range at a shape at which the queue cannot be computed."""
+    reader_law(parameters["own_law"], parameters["own_shape"])
+
+
+def reader_law(own_law: str, own_shape: float) -> ServiceLaw:
+    """Return a continuous law of `scipy.stats` by its name and its shape, scaled to mean 1."""
+    family = getattr(stats, own_law, None)
+    if not isinstance(family, stats.rv_continuous) or family.numargs != 1:
+        raise ValueError(
+            f"own_law must be a continuous law of scipy.stats with one shape, got {own_law!r}"
+        )
+    with np.errstate(all="ignore"):
+        scaled = family(own_shape, scale=1.0 / family(own_shape).mean())
+        try:
+            return laws.from_scipy(scaled, name=f"{own_law}({own_shape:g})")
+        except ValueError as error:
+            raise ValueError(
+                f"own_law at own_shape = {own_shape:g} is not taken, got {own_law}: {error}"
+            ) from None
+
+
+def service_sampler(law: str, variation: float) -> Sampler:
+    """Return how the law's indexing times are drawn."""
+    sigma = float(np.sqrt(np.log1p(variation)))
+    share = 0.5 * (1.0 + np.sqrt(max(variation - 1.0, 0.0) / (variation + 1.0)))
+    samplers: dict[str, Sampler] = {
+        "constant": lambda rng, size: np.ones(size),
+        "Erlang-3": lambda rng, size: rng.gamma(3.0, 1.0 / 3.0, size),
+        "exponential": lambda rng, size: rng.exponential(1.0, size),
+        "lognormal": lambda rng, size: rng.lognormal(-(sigma**2) / 2.0, sigma, size),
+        "hyper-exponential": lambda rng, size: (
+            rng.exponential(1.0, size)
+            / (2.0 * np.where(rng.random(size) < share, share, 1.0 - share))
+        ),
+    }
+    return samplers[check_choice("law", law, LAWS)]
+
+
+@dataclass(frozen=True)
+class SimulatedCase:
+    """A queue to simulate, with indexing times of mean 1, and its exact cost."""
+
+    law: str  # one of `LAWS`
+    robots: int  # robots; all active at all times, unless a policy starts and stops them
+    arrival_rate: float  # pages that one active robot brings per unit of time
+    capacity: int  # places in the queue
+    gamma: float  # weight of starvation
+    exact: float  # exact cost per unit of time
+    variation: float = 1.0  # squared coefficient of variation of the last two of `LAWS`
+    # Where robots are started, as `analysis.robots.RobotControl` has it.
+    policy: Bools | None = None
+    # Length of a run, and of the part at its start that is not counted.
+    horizon: float = 2500.0
+    warmup: float = 100.0
+
+
+def best_fixed(
+    law: str, arrival_rate: float, capacity: int, gamma: float, **options: Any
+) -> SimulatedCase:
+    """Return the queue with the best fixed number of robots for a law."""
+    service = service_law(law, options.get("variation", 1.0))
+    robots = optimal_general_robots(arrival_rate, gamma, capacity, service)
+    exact = general_cost(robots * arrival_rate, gamma, capacity, service)
+    return SimulatedCase(law, robots, arrival_rate, capacity, gamma, exact, **options)
+
+
+def under_control(
+    robots: int, arrival_rate: float, capacity: int, gamma: float, **options: Any
+) -> SimulatedCase:
+    """Return the optimally controlled queue, with exponential indexing times."""
+    # So small a model is solved before the kernels of the censored method are compiled.
+    optimum = RobotControl(robots, arrival_rate, 1.0, capacity, gamma).solve("sparse")
+    model = "exponential", robots, arrival_rate, capacity, gamma, optimum.gain
+    return SimulatedCase(*model, policy=optimum.policy, **options)
+
+
+def simulate_all(cases: Sequence[SimulatedCase], replications: int, seed: int) -> pd.DataFrame:
+    """Simulate each case several times, and set its mean beside the exact cost."""
+    generators = np.random.default_rng(seed).spawn(len(cases))
+    runs = []
+    for case, rng in zip(cases, generators, strict=True):
+        simulated = partial(
+            simulate_queue,
+            case.robots,
+            case.arrival_rate,
+            case.capacity,
+            service_sampler(case.law, case.variation),
+            horizon=case.horizon,
+            warmup=case.warmup,
+            policy=case.policy,
+            rng=rng,
+        )
+        runs.append(Estimate.of([simulated().cost(case.gamma) for _ in range(replications)]))
+    return pd.DataFrame(
+        {
+            "indexing times": [case.law for case in cases],
+            "robots": [case.robots for case in cases],
+            "controlled": [case.policy is not None for case in cases],
+            "exact": [case.exact for case in cases],
+            "simulated": [run.value for run in runs],
+            "half-width": [run.high - run.value for run in runs],
+        }
+    )
+
+
+def contains(check: pd.DataFrame) -> int:
+    """Count the intervals of `simulate_all` that contain the exact cost."""
+    return int(((check["simulated"] - check["exact"]).abs() <= check["half-width"]).sum())
+
+
+# Values and tables
+
+
+def save_predicates(found: Variability, steps: Floats, critical: float) -> None:
+    """Save what the page's sentences on variability depend on."""
+    low, high = int(np.argmin(found.gammas)), int(np.argmax(found.gammas))
+    save_value("robots-general-steps", int((steps > 0).sum()))
+    save_value("robots-general-all-steps", steps.size)
+    save_value("robots-general-loads", len(steps))
+    save_value("robots-general-low-gamma", found.gammas[low])
+    save_value("robots-general-high-gamma", found.gammas[high])
+    for name, k in (("low", low), ("high", high)):
+        save_value(f"robots-general-{name}-first", int(found.numbers[k, 0]))
+        save_value(f"robots-general-{name}-last", int(found.numbers[k, -1]))
+    save_value("robots-general-several-weights", low != high)
+    save_value("robots-general-several-variations", steps.size > 0)
+    save_value("robots-general-starves-more", bool(steps.size > 0 and (steps > 0).all()))
+    save_value("robots-general-loads-fall", falls_below_critical(found, critical))
+
+
+# Claims
+
+
+@dataclass(frozen=True)
+class Checks:
+    """How far the page's models are from what they have to agree with."""
+
+    # As `largest_errors` returns them.
+    closed: float
+    balance: float
+    # Simulated 95% intervals without the exact cost, of how many.
+    misses: int
+    cases: int
+    alike: float  # as `alike_error` returns it
+    neighbours: float  # as `fleet_neighbours` returns it
+    placement: float  # as `placement_gap` returns it
+
+
+def claims(found: Checks) -> list[Claim]:
+    """Return the page\'s claims on the work that the draft announces."""
+    agree = found.closed < 1e-09 and found.balance < 1e-06 and 3 * found.misses <= found.cases
+    simulated = {"cases": found.cases, "misses": found.misses}
+    return [
+        claim("D-fut-general", agree, numbers=simulated),
+        claim("D-fut-alike", found.alike < 1e-9, numbers={"alike": found.alike}),
+        claim("D-fut-hetero", abs(found.placement) < 1e-12),
+        claim("D-fut-open", found.alike < 1e-9 and abs(found.placement) < 1e-12),
+        claim("D-fut-area", found.neighbours >= 0 and abs(found.placement) < 1e-12),
+        claim("D-concl-mg1k", False, basis="judged"),
+        claim("D-concl-companion"),
+    ]

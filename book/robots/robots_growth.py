@@ -1,0 +1,258 @@
+"""What the page on the growth of the switching curve computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap
+from scipy.optimize import brentq
+
+from analysis.robots.curve import ReducedQueue, check, optimal_sequence
+from analysis.robots.curve.diagrams import curves
+from analysis.robots.curve.growth import check_curve, convex_rates, prove
+from analysis.robots.curve.reduced import evaluate_exactly
+from book.robots.robots_curve import sequence_of
+from book.robots.robots_curve_figures import ALWAYS, HIGH, LOW, NEVER
+from scorecard import figure, save_figure, save_values
+
+
+@dataclass(frozen=True)
+class Orders:
+    """In which order boxes are added to the optimal curve, at some rates."""
+
+    # Columns rate, q, r, order and index (the weight at which the box is added); order 0 and
+    # index 0 for boxes of every optimal curve.
+    table: pd.DataFrame
+    rates: list[float]  # lambda, in the unit of mu
+    only_added: bool  # whether at each rate all optima are curves and none gives up a box
+
+    @property
+    def different(self) -> int:
+        """How many different orders the rates have."""
+        return len({tuple(found["order"]) for _, found in self.table.groupby("rate")})
+
+
+def orders(robots: int, capacity: int, rates: Sequence[float]) -> Orders:
+    """Return the order in which boxes are added as the weight rises, for each rate (mu = 1).
+
+    `rates`: lambda, each once.
+    """
+    rows, only_added = [], True
+    for rate in rates:
+        found = sequence_of(robots, rate, capacity)
+        only_added &= found.grows and found.are_curves
+        places = {box: place for place, box in enumerate(found.switched, start=1)}
+        index = found.index()
+        rows += [
+            (rate, q, r, places.get((q, r), 0 if index[q, r] == 0 else np.nan), index[q, r])
+            for q in range(capacity + 1)
+            for r in range(robots)
+        ]
+    table = pd.DataFrame(rows, columns=["rate", "q", "r", "order", "index"])
+    return Orders(table, list(rates), bool(only_added))
+
+
+@dataclass(frozen=True)
+class Convex:
+    """The conditions for convex rates: how many polynomials, and whether all hold."""
+
+    polynomials: int
+    holds: bool
+
+
+def live_checks(largest: int) -> pd.DataFrame:
+    """Check the growth criterion for every curve of small fleets, one row a problem."""
+    rows = []
+    for number in range(2, largest + 1):
+        for queue in check.problems(number):
+            found = [check_curve(queue, curve) for curve in curves(queue)]
+            rows.append(
+                {
+                    "N": number,
+                    "K": f"{queue.capacity or f'{number} or more'}",
+                    "curves": len(found),
+                    "polynomials": sum(one.polynomials for one in found),
+                    "with a negative coefficient": sum(len(one.negative) for one in found),
+                    "all conditions": all(one.holds for one in found),
+                }
+            )
+    return pd.DataFrame(rows).set_index(["N", "K"])
+
+
+def growth_proofs(largest: int) -> pd.DataFrame:
+    """Return what the search meets on the way for all K >= N, one row a fleet."""
+    fleets = range(2, largest + 1)
+    proofs = [prove(ReducedQueue(number)) for number in fleets]
+    return pd.DataFrame(
+        {
+            "falling by 0 or 1": [2**number - 1 for number in fleets],
+            "met on the way": [proof.curves for proof in proofs],
+            "signs of polynomials": [proof.polynomials for proof in proofs],
+            "intervals of λ": [len(proof.intervals) for proof in proofs],
+        },
+        index=pd.Index(fleets, name="N"),
+    )
+
+
+def summary_of_checks() -> pd.DataFrame:
+    """Return curves and polynomials for each number of robots, over all capacities."""
+    found = check.checked_fleets()
+    by = found.groupby(["looked at", "robots"])
+    table = by.agg(
+        problems=("capacity", "size"), curves=("curves", "sum"),
+        polynomials=("polynomials", "sum"), holds=("holds", "all"),
+    )  # fmt: skip
+    return table.drop(columns="holds").loc[table["holds"]]
+
+
+def certificate() -> pd.DataFrame:
+    """Return the hash of the code that wrote the two files, beside that of the code as it is."""
+    files = (check.PROOFS, check.INSTANCES)
+    written = {path.name: pd.read_csv(path)["code"].unique() for path in files}
+    return pd.DataFrame(
+        {
+            "computed by code": {name: ", ".join(codes) for name, codes in written.items()},
+            "the code is now": check.code_hash(),
+        }
+    ).rename_axis("file")
+
+
+def shortened_passage() -> float:
+    """Return how much shorter one robot more makes a passage of nine.
+
+    The curve K-1 on rows 0..7, K-2 on row 8 with lambda = mu, at the box (K-2, 8).
+    """
+    nine, flat = ReducedQueue(9), (8,) * 8 + (7,)
+    policy, rates = nine.curve_policy(flat), nine.linear_rates(Fraction(1))
+    times = evaluate_exactly(nine, policy, 1, rates).times
+    return -float(times[nine.boxes.index((7, 8))])
+
+
+def convex_checks() -> Convex:
+    """Check the polynomials for convex rates of two and three robots."""
+    found = [
+        check_curve(ReducedQueue(n), curve, rates=convex_rates(n, 12))
+        for n in (2, 3)
+        for curve in curves(ReducedQueue(n))
+    ]
+    return Convex(sum(one.polynomials for one in found), all(one.holds for one in found))
+
+
+# Values and tables
+
+
+def save_orders(orders: Orders) -> None:
+    """Save how many rates and orders there are, and whether boxes are only added."""
+    save_values(
+        "robots-growth",
+        {
+            "rates": len(orders.rates),
+            "orders": orders.different,
+            "orders-differ": orders.different > 1,
+            "only-added": orders.only_added,
+        },
+    )
+
+
+def save_found(found: Checks) -> None:
+    """Save what the page quotes of its checks."""
+    save_values(
+        "robots-growth",
+        {"fleet": found.fleet, "nine-shorter": found.shorter, "convex": found.convex.polynomials},
+    )
+
+
+def index_gap(rate: float) -> float:
+    """Return the index of the box (K, 0) less that of (K-1, 2), for three robots and K = 3."""
+    index = optimal_sequence(3, Fraction(rate).limit_denominator(10**6), 1, exact=True).index()
+    return float(index[3, 0] - index[2, 2])
+
+
+def ties() -> tuple[float, float]:
+    """Return the two rates between 1/4 and 2 at which these boxes have the same index."""
+    low = brentq(index_gap, 0.25, 0.5, xtol=1e-6)
+    return float(low), float(brentq(index_gap, 1.0, 2.0, xtol=1e-6))
+
+
+def save_solutions() -> None:
+    """Save the numbers that the solutions quote."""
+    low, high = ties()
+    save_values("robots-growth", {"tie-low": low, "tie-high": high})
+
+
+# Claims
+
+
+#: The number of robots in the theorem on small fleets.
+GROWN = 9
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Results that the page's theorems rest on."""
+
+    orders: Orders  # the optimal policies of one fleet at some rates
+    live: pd.DataFrame  # as `live_checks` returns it
+    fleet: int  # largest fleet of the long checks
+    convex: Convex  # the polynomials for convex rates
+    shorter: float  # as `shortened_passage` returns it
+
+
+def checked(found: Checks) -> dict[str, bool]:
+    """Return each statement of the page, and whether its check holds."""
+    return {
+        "boxes are only added as the weight rises": found.orders.only_added,
+        "growth of small fleets, every curve": bool(
+            (found.live["with a negative coefficient"] == 0).all()
+            and found.live["all conditions"].all()
+        ),
+        f"growth is checked up to {GROWN} robots": found.fleet == GROWN,
+        "growth for convex rates of two and three robots": found.convex.holds,
+        "a passage of nine robots that one more shortens": found.shorter > 0,
+    }
+
+
+# Figures
+
+
+def draw_orders(orders: Orders) -> None:
+    """Draw the boxes of a fleet with their places in the order, one panel a rate."""
+    table, rates = orders.table, orders.rates
+    capacity, robots = int(table["q"].max()), int(table["r"].max()) + 1
+    fig, axes = figure(
+        1,
+        len(rates),
+        width=1.2 + 2.3 * len(rates),
+        height=min(6.0, 1.7 + 0.3 * robots),
+        sharey=True,
+    )
+    for axis, rate in zip(np.atleast_1d(axes), rates, strict=True):
+        found = table[table["rate"] == rate]
+        places = found.pivot(index="r", columns="q", values="order").to_numpy()
+        ranked = np.ma.masked_where(np.isnan(places) | (places == 0), places)
+        grid = np.arange(capacity + 2) - 0.5, np.arange(robots + 1) - 0.5
+        settled = np.ma.masked_where(~ranked.mask, np.isnan(places))
+        axis.pcolormesh(*grid, settled, cmap=ListedColormap([ALWAYS, NEVER]), vmin=0, vmax=1)
+        axis.pcolormesh(*grid, ranked, cmap=LinearSegmentedColormap.from_list("", [LOW, HIGH]))
+        for (r, q), place in np.ma.ndenumerate(ranked):
+            axis.text(q, r, f"{place:.0f}", ha="center", va="center", fontsize=9)
+        axis.set(title=f"λ = {rate:g}", xlabel="pages left, q", xticks=range(capacity + 1))
+        axis.set(yticks=range(robots))
+        axis.grid(False)
+    np.atleast_1d(axes)[0].set_ylabel("robots already active, r")
+    differ = "the orders differ" if orders.different > 1 else "the order is the same"
+    save_figure(
+        "robots-growth-order",
+        fig,
+        table,
+        caption=f"The order in which boxes are added to the optimal curve as the weight of "
+        f"starvation rises, for $N = {robots}$, $K = {capacity}$, $\\mu = 1$, one panel for each "
+        "rate $\\lambda$. Green boxes are in every optimal curve, orange ones in none.",
+        alt=f"Grids of {capacity + 1} queue lengths by {robots} numbers of active robots, one for "
+        f"each of {len(rates)} rates, with the boxes numbered as they are added"
+        + (f"; between the rates {differ}." if len(rates) > 1 else "."),
+    )

@@ -1,0 +1,540 @@
+"""The rows of the robot study's Tables 1 and 2, and the choices under which they come out.
+
+mu = 1. A printed weight that is gamma(K) to its digits stands for gamma(K): 1.13 is 17/15 at
+K = 15. Table 1 caps the robots at N_s, prints T h(x_hat) at the stop of Proposition 4 as C_d, and
+one more than the number of updates as N_iter. Table 2 has no cap that binds, prints the optimum,
+and its N_max is the largest number of active robots at which one more is started as the queue
+empties. What the draft does not print of this is a choice: `Results` holds the rows under other
+choices too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.robots.controlled.control import RobotControl, without_cap
+from analysis.robots.printed.relative import STEP, TOLERANCE, ReferenceRuns, every_reference
+from analysis.robots.static.mm1k import critical_gamma, optimal_robots, static_cost
+from scorecard import NONE, Claim, claim, is_document_run, save_data, save_table, save_value
+from scorecard.prints import printed_number, printed_rows
+from scorecard.verdicts import judge
+
+#: The reference state with which the counts of the draft come out (two others count the same).
+REFERENCE = (1, 1, 1)
+#: Most robots of a row: the work of Proposition 4 grows with their square, and takes minutes there.
+MOST_ROBOTS = 400
+#: Other reference states whose results a record keeps: so many, spread over all.
+SAMPLE = 40
+COLUMNS = {
+    "t1": ("C_s", "N_s", "C_d", "N_min", "Nbar", "N_iter"),
+    "t2": ("C_s", "N_s", "C_d", "N_min", "Nbar", "N_max"),
+}
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row of Table 1 or 2."""
+
+    cells: dict[str, float]  # the computed cells by their column
+    robots: int  # N of the controlled queue
+    optimal_cost: float  # its exact optimum
+    max_robots: int  # most active robots under the optimal policy
+    # Where Proposition 4 stops, by reference state (Table 1 only).
+    runs: ReferenceRuns | None = field(default=None, repr=False)
+
+
+def row_keys() -> list[Key]:
+    """Return table, rate, capacity and weight of each printed row, as printed."""
+    stems = {id.rsplit("-", 1)[0] for id in printed_rows() if id.startswith(("D-t1-0", "D-t2-0"))}
+    parts = (stem.split("-") for stem in stems)
+    keys: list[Key] = [(table, rate, places, gamma) for _, table, rate, places, gamma in parts]
+    return sorted(keys, key=lambda key: (key[0], *map(float, key[1:])))
+
+
+def own_keys(
+    arrival_rates: Sequence[float], K: int, gammas: Sequence[float], service_rate: float = 1.0
+) -> list[Key]:
+    """Return the rows of both tables for rates, a capacity and weights of a reader's own.
+
+    What is empty or zero is as in the draft; without anything of a reader's own the rows are the
+    printed ones, of which Table 2 has none at the smallest rate. Own weights have so many digits
+    that `read_gamma` takes them as they are.
+
+    `arrival_rates`: lambda of one robot; `K`: places in the queue, at least 2, or 0; `gammas`:
+    weights of starvation. The draft's are 0.4, gamma(K) and 2.4, with mu = 1. Refuses rows with
+    N_s above `MOST_ROBOTS`.
+    """
+    if K < 0 or K == 1:
+        raise ValueError(f"K must be 0 or at least 2, got {K}")
+    keys = _keys(arrival_rates, K, gammas) if arrival_rates or K or gammas else row_keys()
+    for _, rate, capacity, printed in keys:
+        gamma = read_gamma(printed, int(capacity), service_rate)
+        robots = optimal_robots(float(rate), gamma, int(capacity), service_rate)
+        if robots > MOST_ROBOTS:
+            raise ValueError(
+                f"service_rate must leave N_s at {MOST_ROBOTS} at most, got {service_rate:g} and "
+                f"N_s = {robots} at an arrival rate of {rate}, K = {capacity} and gamma = "
+                f"{gamma:.6g}: take a smaller service_rate or larger arrival_rates"
+            )
+    return keys
+
+
+def check_rows(_: object, parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters with a row that `own_keys` refuses."""
+    own_keys(*(parameters[name] for name in ("arrival_rates", "K", "gammas", "service_rate")))
+
+
+def _keys(arrival_rates: Sequence[float], K: int, gammas: Sequence[float]) -> list[Key]:
+    rates = [f"{rate:g}" for rate in arrival_rates] or ["0.01", "0.05", "0.1"]
+    weights = [f"{gamma:.8f}" for gamma in gammas]
+    return [
+        (table, rate, str(places), gamma)
+        for table in COLUMNS
+        for rate in rates
+        for places in ([K] if K else [5, 10, 15])
+        for gamma in weights or ["0.4", f"{critical_gamma(places):.8f}", "2.4"]
+    ]
+
+
+def middle_row(keys: Sequence[Key], service_rate: float = 1.0) -> tuple[float, int, float]:
+    """Return rate, capacity and weight of the middle row of Table 1."""
+    capped = [key for key in keys if key[0] == "t1"]
+    _, rate, capacity, gamma = capped[len(capped) // 2]
+    return float(rate), int(capacity), read_gamma(gamma, int(capacity), service_rate)
+
+
+def cell_id(key: Key, column: str) -> str:
+    """Return the id of a printed cell."""
+    return f"D-{'-'.join(key)}-{column}"
+
+
+def read_gamma(printed: str, capacity: int, service_rate: float = 1.0) -> float:
+    """Return the weight that a printed one stands for: gamma(K) if it rounds to the print."""
+    digits = len(printed.partition(".")[2])
+    critical = critical_gamma(capacity, service_rate)
+    return critical if f"{critical:.{digits}f}" == printed else float(printed)
+
+
+def table_1_row(
+    arrival_rate: float,
+    capacity: int,
+    gamma: float,
+    service_rate: float = 1.0,
+    *,
+    step: float = STEP,
+    tolerance: float = TOLERANCE,
+    spare: int = 0,
+) -> TableRow:
+    """Return a row of Table 1, where the robots are capped at N_s.
+
+    `spare`: robots above N_s.
+    """
+    static, robots = _static(arrival_rate, capacity, gamma, service_rate)
+    model = RobotControl(robots + spare, arrival_rate, service_rate, capacity, gamma)
+    optimum, runs = model.solve(), every_reference(model, step=step, tolerance=tolerance)
+    updates, cost = runs.at(REFERENCE)
+    cells = {"C_s": static, "N_s": robots, "C_d": cost, "N_min": optimum.min_robots}
+    cells |= {"Nbar": optimum.mean_robots, "N_iter": updates + 1}
+    return TableRow(cells, model.robots, optimum.gain, optimum.max_robots, runs)
+
+
+def table_2_row(
+    arrival_rate: float,
+    capacity: int,
+    gamma: float,
+    service_rate: float = 1.0,
+    *,
+    cap: Callable[[int, int], int] | None = None,
+) -> TableRow:
+    """Return a row of Table 2, where the robots are not capped."""
+    static, robots = _static(arrival_rate, capacity, gamma, service_rate)
+    model, optimum = without_cap(arrival_rate, service_rate, capacity, gamma)
+    if cap is not None:
+        number = cap(robots, model.robots)
+        model = RobotControl(number, arrival_rate, service_rate, capacity, gamma)
+        optimum = model.solve()
+    cells = {"C_s": static, "N_s": robots, "C_d": optimum.gain, "N_min": optimum.min_robots}
+    cells |= {"Nbar": optimum.mean_robots, "N_max": optimum.last_start}
+    return TableRow(cells, model.robots, optimum.gain, optimum.max_robots)
+
+
+def _static(arrival_rate: float, capacity: int, gamma: float, mu: float) -> tuple[float, int]:
+    robots = optimal_robots(arrival_rate, gamma, capacity, mu)
+    return float(static_cost(robots * arrival_rate / mu, gamma, capacity, mu)), robots
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of both tables, under the choices of this module and under others."""
+
+    rows: dict[Key, TableRow]  # as this module reads the draft
+    # Rows whose weight is gamma(K) rounded, with the printed digits as the weight.
+    literal: dict[Key, TableRow]
+    # Rows of Table 2 with other caps: N_s, twice N_s, and twice as many as change nothing.
+    capped: list[dict[Key, TableRow]]
+    # Mu, tau and the bound of the stopping rule.
+    service_rate: float
+    step: float
+    tolerance: float
+    half_rate_robots: int  # N_s of the first row with mu = 0.5, the other rate that the draft names
+    second_method: dict[Key, float]  # C_d of the misprinted cells by policy iteration on all states
+
+
+def solve_tables(
+    keys: Sequence[Key], service_rate: float = 1.0, step: float = STEP, tolerance: float = TOLERANCE
+) -> Results:
+    """Solve rows of both tables, under the choices of this module and under others."""
+
+    def solved(key: Key, gamma: float | None = None, **options: Any) -> TableRow:
+        table, rate, capacity, printed = key
+        weight = read_gamma(printed, int(capacity), service_rate) if gamma is None else gamma
+        arguments = float(rate), int(capacity), weight, service_rate
+        if table == "t2":
+            return table_2_row(*arguments, **options)
+        return table_1_row(*arguments, step=step, tolerance=tolerance, **options)
+
+    rounded = [
+        key for key in keys if read_gamma(key[3], int(key[2]), service_rate) != float(key[3])
+    ]
+    caps: list[Callable[[int, int], int]] = [
+        lambda best, _: best,
+        lambda best, _: 2 * best,
+        lambda _, enough: 2 * enough,
+    ]
+    _, rate, capacity, weight = keys[0]
+    _, half_rate = _static(float(rate), int(capacity), float(weight), service_rate / 2)
+    return Results(
+        rows={key: solved(key) for key in keys},
+        literal={key: solved(key, float(key[3])) for key in rounded},
+        capped=[{key: solved(key, cap=cap) for key in keys if key[0] == "t2"} for cap in caps],
+        service_rate=service_rate,
+        step=step,
+        tolerance=tolerance,
+        half_rate_robots=half_rate,
+        second_method={key: solved_on_all_states(key, service_rate) for key in MISPRINTED},
+    )
+
+
+def solved_on_all_states(key: Key, service_rate: float = 1.0) -> float:
+    """Return C_d of a row of Table 2 by policy iteration on all states."""
+    rate, capacity, weight = float(key[1]), int(key[2]), float(key[3])
+    enough = without_cap(rate, service_rate, capacity, weight)[0].robots
+    return RobotControl(enough, rate, service_rate, capacity, weight).solve("sparse").gain
+
+
+#: Rows of Table 2 whose C_d is a misprint.
+MISPRINTED: tuple[Key, Key] = (("t2", "0.05", "10", "1.2"), ("t2", "0.05", "10", "2.4"))
+
+
+def others_of(runs: ReferenceRuns) -> tuple[Any, Any]:
+    """Return updates and costs of other reference states than ours, spread over all of them."""
+    q, r, s = REFERENCE
+    inside = runs.updates >= 0
+    inside[s, q, r] = False
+    places = np.unique(np.linspace(0, inside.sum() - 1, SAMPLE).astype(np.int64))
+    return runs.updates[inside][places], runs.cost[inside][places]
+
+
+def is_printed(key: Key, column: str, value: float) -> bool:
+    """Whether a value rounds to what the draft prints in a cell."""
+    id = cell_id(key, column)
+    unit = 10.0 ** -len(printed_rows()[id].printed.partition(".")[2])
+    return abs(value - printed_number(id)) <= unit / 2 * (1 + 1e-9)
+
+
+TABLES = {"t1": "at most $N_s$ robots (Table 1)", "t2": "no cap that binds (Table 2)"}
+
+
+def stops_too_early(row: TableRow) -> bool:
+    """Whether the cost where Proposition 4 stops differs from the optimum in the fifth decimal."""
+    return round(row.cells["C_d"], 5) != round(row.optimal_cost, 5)
+
+
+def references_for_all(found: Results) -> list[tuple[int, int, int]]:
+    """Return the reference states (q, r, s) that give N_iter as printed in every row."""
+    sets = []
+    for key, row in found.rows.items():
+        if key[0] == "t1" and row.runs is not None:
+            hits = np.argwhere(row.runs.updates == printed_number(cell_id(key, "N_iter")) - 1)
+            sets.append({(int(q), int(r), int(s)) for s, q, r in hits})
+    return sorted(set.intersection(*sets))
+
+
+def savings(found: Results) -> pd.DataFrame:
+    """Return the share of the static cost that control saves, for each row."""
+    return pd.DataFrame(
+        {
+            "table": key[0],
+            "lambda": float(key[1]),
+            "K": int(key[2]),
+            "gamma": float(key[3]),
+            "saving": 1.0 - row.optimal_cost / row.cells["C_s"],
+        }
+        for key, row in found.rows.items()
+    )
+
+
+def saves_more_uncapped(found: Results) -> bool:
+    """Whether control saves more without a cap in every row that both tables have."""
+    return all(
+        row.optimal_cost < found.rows["t1", *key[1:]].optimal_cost
+        for key, row in found.rows.items()
+        if key[0] == "t2"
+    )
+
+
+# Values and tables
+
+
+def save_counts(claims: list[Claim]) -> None:
+    """Count the cells of both tables by what the scorecard says of them, for the prose."""
+    cells = [claim for claim in claims if claim.id.startswith(("D-t1-0", "D-t2-0"))]
+    verdicts = [judge(printed_rows()[claim.id], claim).verdict for claim in cells]
+    save_value("robots-tables-cells", len(cells))
+    save_value("robots-tables-plain", verdicts.count("matches"))
+    save_value("robots-tables-under", verdicts.count("matches under"))
+    save_value("robots-tables-explained", verdicts.count("explained"))
+
+
+def save_tables(found: Results, *, document: bool) -> None:
+    """Save both tables in the draft's layout: computed, and as printed and less printed beside."""
+    styles = {name: f".{digits}f" for name, digits in DECIMALS.items() if name != "Nbar"}
+    for number, table in enumerate(TABLES, 1):
+        computed = computed_table(found, table, document=document)
+        exact = {"optimum": ".5f"} if "optimum" in computed else {}
+        what = TABLES[table].partition(" (")[0]
+        save_table(
+            f"robots-tables-{number}",
+            computed,
+            f"The draft's Table {number}, recomputed: {what}."
+            if document
+            else f"Rows as in Table {number} of the draft, for parameters of one's own: {what}.",
+            formats=styles | exact | {"mean": ".1f"},
+            instances="robots-tables-cells",
+        )
+        if document:
+            save_table(
+                f"robots-tables-{number}-printed",
+                printed_table(found, table),
+                f"The draft's Table {number}, as it prints it.",
+            )
+            save_table(
+                f"robots-tables-{number}-difference",
+                difference_table(found, table),
+                f"The draft's Table {number}, computed less printed; 0 where the computed cell "
+                "rounds to the printed one.",
+            )
+
+
+def save_cells(found: Results, *, document: bool) -> None:
+    """Publish every cell of both tables, one a row."""
+    cells = [
+        {"table": key[0][1:], "lambda": key[1], "K": key[2], "gamma": f"{float(key[3]):g}"}
+        | {"cell": name, "computed": row.cells[name]}
+        | ({"printed": printed_rows()[cell_id(key, name)].printed} if document else {})
+        for key, row in found.rows.items()
+        for name in COLUMNS[key[0]]
+    ]
+    columns = {
+        "table": "number of the draft's table",
+        "lambda": "pages that a robot brings per unit of time",
+        "K": "places in the queue",
+        "gamma": "weight of starvation, in lost pages per unit of time",
+        "cell": "column of the table",
+        "computed": "what comes out: costs per unit of time in lost pages, robots, or iterations",
+    }
+    printed = {"printed": "what the draft prints"} if document else {}
+    save_data(
+        "robots-tables-cells",
+        pd.DataFrame(cells),
+        "One row a cell of the tables that set static against dynamic control.",
+        columns | printed,
+    )
+
+
+def save_predicates(found: Results) -> None:
+    """Save what the page's sentences depend on."""
+    capped = {key: row for key, row in found.rows.items() if key[0] == "t1"}
+    free = [row for key, row in found.rows.items() if key[0] == "t2"]
+    saving = savings(found)
+    largest = saving.groupby("table")["saving"].max()
+    save_value("robots-tables-rows", len(row_keys()))
+    save_value("robots-tables-saving-capped", largest["t1"])
+    save_value("robots-tables-saving-free", largest["t2"])
+    save_value("robots-tables-half", found.half_rate_robots)
+    save_value("robots-tables-capped-rows", len(capped))
+    save_value("robots-tables-unconverged", sum(map(stops_too_early, capped.values())))
+    other = sum(row.max_robots != row.cells["N_max"] for row in free)
+    save_value("robots-tables-other-most", other)
+    save_value("robots-tables-free-saves-more", saves_more_uncapped(found))
+    save_value("robots-tables-own", not is_document_run())
+    if is_document_run():
+        save_value("robots-tables-references-for-all", len(references_for_all(found)))
+
+
+#: Decimals of the columns that are no whole numbers, as the draft prints them.
+DECIMALS = {"C_s": 5, "C_d": 5, "Nbar": 1}
+
+
+def _rows(found: Results, table: str) -> list[tuple[Key, TableRow]]:
+    return [(key, row) for key, row in found.rows.items() if key[0] == table]
+
+
+def _frame(found: Results, table: str, cells: Any) -> pd.DataFrame:
+    """Return a table of the draft whose cells are what a function of row and column says."""
+    content = {
+        key[1:]: {name: cells(key, row, name) for name in COLUMNS[table]}
+        for key, row in _rows(found, table)
+    }
+    frame = pd.DataFrame.from_dict(content, orient="index").rename(columns={"Nbar": "mean"})
+    frame.index = _index(list(content))
+    return frame
+
+
+def _index(rows: list[tuple[str, str, str]]) -> pd.MultiIndex:
+    short = [(rate, capacity, f"{float(gamma):g}") for rate, capacity, gamma in rows]
+    return pd.MultiIndex.from_tuples(short, names=["λ", "K", "γ"])
+
+
+def printed_table(found: Results, table: str) -> pd.DataFrame:
+    """Return the table as the draft prints it."""
+    return _frame(found, table, lambda key, _, name: printed_rows()[cell_id(key, name)].printed)
+
+
+def computed_table(found: Results, table: str, *, document: bool) -> pd.DataFrame:
+    """Return the table as computed, with the exact optimum of Table 1."""
+
+    def cell(_: Key, row: TableRow, name: str) -> float:
+        return row.cells[name] if name in DECIMALS else int(row.cells[name])
+
+    frame = _frame(found, table, cell)
+    rows = _rows(found, table)
+    if table == "t1":
+        place = list(frame.columns).index("C_d") + 1
+        frame.insert(place, "optimum", [row.optimal_cost for _, row in rows])
+    remarks = [_remark(key, row, document=document) for key, row in rows]
+    if not any(remarks):
+        return frame
+    return frame.assign(remark=[remark or NONE for remark in remarks])
+
+
+def _remark(key: Key, row: TableRow, *, document: bool) -> str:
+    if document and not is_printed(key, "C_d", row.cells["C_d"]):
+        return "C_d misprinted"
+    return "stops too early" if stops_too_early(row) else ""
+
+
+def difference_table(found: Results, table: str) -> pd.DataFrame:
+    """Return what was computed less what is printed, 0 where it rounds to the print."""
+
+    def gap(key: Key, row: TableRow, name: str) -> str:
+        if is_printed(key, name, row.cells[name]):
+            return "0"
+        return f"{row.cells[name] - printed_number(cell_id(key, name)):+.5f}"
+
+    return _frame(found, table, gap)
+
+
+def reference_table(found: Results, *, document: bool) -> pd.DataFrame:
+    """Return, for each row of Table 1, how many reference states there are and where they stop.
+
+    With the draft's parameters also how many give what is printed.
+    """
+    table, rows = [], []
+    for key, row in _rows(found, "t1"):
+        if row.runs is None:
+            continue
+        inside = row.runs.updates >= 0
+        updates, costs = row.runs.updates[inside], row.runs.cost[inside]
+        rows.append(key[1:])
+        table.append({"reference states": updates.size})
+        if document:
+            counts = [is_printed(key, "N_iter", n + 1) for n in updates]
+            table[-1] |= {"N_iter as printed": sum(counts)}
+            table[-1] |= {"C_d as printed": sum(is_printed(key, "C_d", c) for c in costs)}
+        else:
+            same = np.round(costs, 5) == round(row.optimal_cost, 5)
+            table[-1] |= {"C_d is the optimum": int(same.sum())}
+        table[-1] |= {"fewest updates": updates.min(), "most": updates.max()}
+    return pd.DataFrame(table, _index(rows))
+
+
+# Claims
+
+
+def claims(found: Results) -> list[Claim]:
+    """Return the page\'s claims on the cells of both tables, and to section 4."""
+    cells = [_cell(found, key, name) for key in found.rows for name in COLUMNS[key[0]]]
+    return [*cells, *_section_4(found)]
+
+
+def _cell(found: Results, key: Key, column: str) -> Claim:
+    alternatives = _by_other_choices(found, key, column)
+    if key in found.literal:
+        alternatives.append(found.literal[key].cells[column])
+    explained = _misprint(found, key, column)
+    return claim(
+        cell_id(key, column),
+        found.rows[key].cells[column],
+        alternatives=alternatives,
+        explained=explained,
+        independent=None if explained is None else found.second_method[key],
+    )
+
+
+def _by_other_choices(found: Results, key: Key, column: str) -> list[float]:
+    """Return a cell under other choices of what the draft does not print, if it rests on any."""
+    row = found.rows[key]
+    if key[0] == "t1" and row.runs is not None and column in ("C_d", "N_iter"):
+        updates, costs = others_of(row.runs)
+        if column == "C_d":
+            return [*costs, row.optimal_cost, found.step * row.cells["C_d"]]
+        return [*(updates + 1), row.cells["N_iter"] - 1]
+    if key[0] == "t2" and column not in ("C_s", "N_s"):
+        others = [rows[key].cells[column] for rows in found.capped]
+        return [*others, row.max_robots] if column == "N_max" else others
+    return []
+
+
+def _misprint(found: Results, key: Key, column: str) -> float | None:
+    """Return the cell that stands in the place of a misprinted one; None for all others."""
+    first, neighbour = MISPRINTED
+    if column == "C_d" and key == first:
+        return found.rows[neighbour].cells["C_d"]
+    if column == "C_d" and key == neighbour:
+        return found.rows["t1", *neighbour[1:]].cells["C_d"]
+    return None
+
+
+def _section_4(found: Results) -> list[Claim]:
+    capped = {key: row for key, row in found.rows.items() if key[0] == "t1"}
+    fitting = sum(
+        all(is_printed(key, name, row.cells[name]) for name in ("N_min", "Nbar"))
+        for key, row in capped.items()
+    )
+    cheaper = sum(row.optimal_cost < row.cells["C_s"] for row in found.rows.values())
+    between = sum(
+        row.cells["N_min"] < row.cells["Nbar"] < row.cells["N_s"] for row in capped.values()
+    )
+    rate_and_step = (found.service_rate, found.step)
+    half, first = found.half_rate_robots, printed_number(cell_id(next(iter(found.rows)), "N_s"))
+    fleets = sum(is_printed(key, "N_s", row.cells["N_s"]) for key, row in found.rows.items())
+    rows = len(found.rows)
+    halved = {"half_rate": half, "printed": first, "as_printed": fleets, "rows": rows}
+    averages = {"as_printed": fitting, "rows": len(capped)}
+    intuition = {"cheaper": cheaper, "rows": rows, "between": between, "capped": len(capped)}
+    return [
+        claim("D-mu05", half == first, numbers=halved),
+        claim("D-t1-N", fitting == len(capped), numbers=averages),
+        claim("D-t1-caption", rate_and_step),
+        claim("D-t2-caption", rate_and_step),
+        claim("D-tau", found.step),
+        claim("D-tol", found.tolerance),
+        claim("D-intuition", cheaper == rows and between == len(capped), numbers=intuition),
+    ]

@@ -1,0 +1,1 @@
+"""Pages of the part `trace`: what each computes, draws and claims."""

@@ -1,0 +1,412 @@
+"""Deployed rules on a trace, with their defaults and with settings chosen in training.
+
+All rules see the same publications and may make the same number of visits. Settings are chosen in
+the second half of the training period, by the value that they collect there; the test period is
+met once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
+from analysis.ephemeral.sources import Sources
+from analysis.trace.bootstrap import ratio_interval
+from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
+from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
+from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
+from analysis.trace.replay import Clock, Visits, next_visits, priorities
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
+from scorecard import (
+    COLOURS,
+    counted,
+    figure,
+    save_data,
+    save_figure,
+    save_table,
+    save_value,
+    save_values,
+    within,
+)
+from scorecard.saving.records import saved_numbers
+
+RULES = {
+    "nutch": "Nutch",
+    "mended": "Nutch, NUTCH-1564 mended",
+    "storm": "StormCrawler",
+    "entry": "Miniflux, entry frequency",
+    "auto": "FreshRSS with AutoTTL",
+}
+WITH_RATES = {
+    "index": "index, trained rates",
+    "shrunk": "index, rates with a prior",
+    "hours": "index, rates by the hour",
+    "forgetting": "index, rates that forget",
+    "even": "LambdaCrawl's rates, even",
+    "fixed": "best fixed frequencies",
+    "table": "timetable of constant gaps",
+    "robin": "round robin",
+}
+SPREAD = 24.0
+"""Items of the profile of all sources that a source's own profile of the day is mixed with."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """What a policy did in the test period."""
+
+    outcome: Outcome  # value, freshness and budget spent
+    unchanged: float  # share of visits that found nothing new
+    # Hours from publication to visit: median and 90% quantile over the items of the test period,
+    # ``inf`` where so many were not found in it.
+    late_half: float
+    late_most: float
+
+
+def grid(rule: str, size: int, budget: int) -> Iterator[dict[str, float]]:
+    """Yield the settings among which training chooses, the defaults first.
+
+    Times are in units of the round of a round robin, N / M hours, where the default is not tried.
+
+    `rule`: one of `RULES`.
+    """
+    turn = size / budget * HOUR
+    yield {}
+    if rule in ("nutch", "mended"):
+        for longest in (1.5 * turn, 3 * turn, 10 * turn):
+            yield {"first": turn, "longest": longest}
+    elif rule == "storm":
+        for shortest, longest in product(
+            (0.03 * turn, 0.1 * turn, 0.3 * turn), (2 * turn, 10 * turn)
+        ):
+            yield {"first": turn, "shortest": shortest, "longest": longest}
+    elif rule == "entry":
+        for factor, days in product((0.25, 1.0, 4.0, 16.0, 64.0), (7.0, 30.0)):
+            yield {"factor": factor, "longest": days * DAY}
+    else:
+        for days in (3.0, 7.0, 30.0, 90.0):
+            yield {"longest": days * DAY}
+
+
+def made(rule: str, size: int, period: float, settings: Mapping[str, float]) -> Any:
+    """Return a rule with its settings."""
+    kinds: dict[str, Callable[..., Any]] = {
+        "nutch": NutchAdaptive,
+        "mended": partial(NutchAdaptive, mended=True),
+        "storm": StormCrawler,
+        "entry": EntryFrequency,
+        "auto": AutoTtl,
+    }
+    return kinds[rule](size, period, **settings)
+
+
+def chosen(experiment: Experiment, rule: str) -> dict[str, float]:
+    """Return the settings of a rule that collect most in the second half of training."""
+    inner = replace(experiment.inside_training(), phases=1)
+    size = len(experiment.trace)
+
+    def earned(settings: dict[str, float]) -> float:
+        make = partial(made, rule, size, experiment.period, settings)
+        return float(inner.untrained(make).weeks.sum())
+
+    return max(grid(rule, size, experiment.budget), key=earned)
+
+
+def arena(experiment: Experiment, memories: list[float]) -> dict[str, Service]:
+    """Replay every rule, with defaults (``-default``) and with the chosen settings.
+
+    ``nutch-forced`` is Nutch's with a round of a round robin for its first and longest interval.
+    """
+    size, period = len(experiment.trace), experiment.period
+    turn = size / experiment.budget * HOUR
+    forced = partial(made, "nutch", size, period, {"first": turn, "longest": turn})
+    played = {"nutch-forced": served(experiment, experiment.adapting(forced))}
+    for rule in RULES:
+        for kind, settings in (("default", {}), ("chosen", chosen(experiment, rule))):
+            visits = experiment.adapting(partial(made, rule, size, period, settings))
+            played[f"{rule}-{kind}"] = served(experiment, visits)
+    for name, visits in with_rates(experiment, memories):
+        played[name] = served(experiment, visits)
+    return played
+
+
+def with_rates(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, list[Played]]]:
+    """Yield the visits of the policies that are given the rates of the training period."""
+    trained = experiment.sources(experiment.trained)
+    shrunk = experiment.sources(experiment.shrunk)
+    budget = experiment.budget
+    by_age: dict[str, Policy] = {
+        "index": WhittlePolicy(trained),
+        "shrunk": WhittlePolicy(shrunk),
+        "even": FrequencyPolicy(lambdacrawl(shrunk, budget).frequency),
+        "fixed": best_fixed_frequencies(trained, budget),
+        "robin": RoundRobinPolicy(),
+        "table": experiment.timetable,
+    }
+    for name, policy in by_age.items():
+        yield name, experiment.played(experiment.visits(policy))
+    memory, _ = choose_memory(experiment, memories)
+    yield "forgetting", experiment.forgetful(memory)
+    hourly = hourly_rates(experiment.trace, experiment.begin, experiment.split, experiment.trained)
+    yield "hours", experiment.played(lambda clock: visits_by_hour(trained, hourly, budget, clock))
+
+
+def hourly_rates(trace: Trace, begin: int, end: int, rate: Floats) -> Floats:
+    """Rates by the hour of the day in [begin, end): items per hour, shape (N, 24).
+
+    A source's profile over the day is its own counts and `SPREAD` items of the profile of all
+    sources; its mean over the day is the source's rate.
+    """
+    inside = (trace.time >= begin) & (trace.time < end)
+    hour = trace.time[inside] % DAY // HOUR
+    counts = np.zeros((len(trace), 24))
+    np.add.at(counts, (trace.source[inside], hour), 1.0)
+    common = counts.sum(axis=0) / max(counts.sum(), 1.0)
+    share = (counts + SPREAD * common) / (counts.sum(axis=1, keepdims=True) + SPREAD)
+    return 24.0 * share * rate[:, None]
+
+
+def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) -> Visits:
+    """Visits of the index at the rates that stand for the hours since the last visit.
+
+    The index of a source is linear in its rate. In place of a constant rate stands the one that
+    would bring the content expected since the last visit, hour by hour, faded.
+
+    `clock`: when the visits take place.
+    """
+    size = len(sources)
+    age = np.ones(size, dtype=np.int64)
+    alpha, added = sources.alpha, -np.expm1(-sources.decay) / sources.decay
+    content = hourly[:, 0] * added
+    _, row, table = priorities(WhittlePolicy(sources), clock.horizon + 2, size)
+    worth = sources.mean_utility / sources.decay_rate
+    visits = np.empty((clock.horizon, budget), dtype=np.int64)
+    for epoch in range(clock.horizon):
+        rate = content * sources.decay / -np.expm1(-sources.decay * age)
+        visits[epoch] = top(rate * worth * table[row, age], budget)
+        age += 1
+        content *= alpha
+        age[visits[epoch]], content[visits[epoch]] = 1, 0.0
+        content += hourly[:, (clock.begin + epoch * clock.period) % DAY // HOUR] * added
+    return Visits(visits)
+
+
+def served(experiment: Experiment, visits: list[Played]) -> Service:
+    """Score visits, one list of them a phase, by value, freshness, news and lateness."""
+    each = [lateness(experiment.trace, *one) for one in visits]
+    late = np.concatenate([hours for hours, _ in each])
+    half, most = np.quantile(late, [0.5, 0.9], method="inverted_cdf") if late.size else (0.0, 0.0)
+    unchanged = float(np.mean([share for _, share in each]))
+    return Service(experiment.outcome(visits), unchanged, float(half), float(most))
+
+
+def lateness(trace: Trace, visits: Visits, clock: Clock, warm_up: int) -> tuple[Floats, float]:
+    """Hours that items wait for a visit, and the share of visits that find nothing new.
+
+    `clock`: when; `warm_up`: epochs at the beginning, whose visits and publications are not
+    counted. `hours`: one number an item published after the warm-up, ``inf`` where nobody came;
+    `unchanged`: 0 where there are no visits.
+    """
+    time, _ = trace.by_source
+    exists = (time >= clock.begin) & (time < clock.end)
+    time, source = time[exists] - clock.begin, trace.sources_in_turn[exists]
+    # The first visit to the source of an item from its publication on.
+    at = next_visits(visits, source, time, clock)
+    found = np.append(visits.arm, -1)[at] == source
+    second = np.where(found, np.append(visits.epoch, 0)[at] * float(clock.period), np.inf)
+    late = time >= warm_up * clock.period
+    with_news = np.count_nonzero(visits.epoch[np.unique(at[found])] >= warm_up)
+    made_ = np.count_nonzero(visits.epoch >= warm_up)
+    return (second - time)[late] / HOUR, 1.0 - with_news / made_ if made_ else 0.0
+
+
+# Values and tables
+
+
+SIZES = ("small", "middle", "large")
+LABELS = (
+    {
+        f"{rule}-{kind}": f"{label}, {said}"
+        for rule, label in RULES.items()
+        for kind, said in (("default", "defaults"), ("chosen", "chosen settings"))
+    }
+    | {"nutch-forced": "Nutch, longest interval of a round"}
+    | WITH_RATES
+)
+TIE = 0.02
+"""Relative difference up to which two rewards are said to tie."""
+
+
+def experiments(
+    training: int, test: int, half_life: float, budgets: list[int], phases: int
+) -> dict[str, Experiment]:
+    """Set up the comparison at the three budgets, by size."""
+    trace = publications()
+    split = trace.begin + training * WEEK
+    base = partial(Experiment, trace, trace.begin, split, split + test * WEEK, half_life)
+    return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
+
+
+def compare(
+    played: Mapping[str, Mapping[str, Service]],
+    every: Mapping[str, Experiment],
+    weights: Floats,
+) -> pd.DataFrame:
+    """Save what each policy did at each budget; return one row a budget and policy.
+
+    Values are in units of the index with trained rates, with their block-bootstrap 95% intervals.
+    """
+    rows = []
+    for size, services in played.items():
+        base, budget = services["index"].outcome.weeks, every[size].budget
+        for name, service in services.items():
+            outcome = service.outcome
+            ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+            if name != "index":
+                interval = (low, high)
+                id = f"arena-{name}-{size}"
+                save_value(id, ratio, interval=interval, replications=len(weights))
+            facts = (1 - outcome.stale, outcome.used * budget, service.unchanged)
+            late = (service.late_half, service.late_most)
+            save_value(f"arena-{name}-fresh-{size}", facts[0])
+            save_value(f"arena-{name}-used-{size}", outcome.used)
+            promised = 1 / (1 + every[size].timetable.margin) if name == "table" else np.nan
+            rows.append((size, budget, name, ratio, low, high, *facts, *late, promised))
+        bound = float(every[size].clairvoyant().mean()) / (base.sum() / (base.size * WEEK / HOUR))
+        save_value(f"arena-clairvoyant-{size}", bound)
+        save_value(f"arena-budget-{size}", budget)
+        rows.append((size, budget, "clairvoyant", bound, *[np.nan] * 8))
+        save_value(f"arena-guarantee-{size}", 1 / (1 + every[size].timetable.margin))
+    columns = ["size", "visits_an_hour", "policy", "value", "low", "high", "fresh", "visits"]
+    table = pd.DataFrame(
+        rows, columns=[*columns, "unchanged", "late_half", "late_most", "guarantee"]
+    )
+    save_data(
+        "arena-rules",
+        table,
+        "One row a budget and policy: what it did in the test period, over the starting phases.",
+        {
+            "size": "small, middle or large budget",
+            "visits_an_hour": "visits that the budget allows",
+            "policy": "; ".join(f"{key}: {label}" for key, label in LABELS.items())
+            + "; clairvoyant: a bound on every policy",
+            "value": "value found, in units of the index with trained rates",
+            "low": "lower end of its block-bootstrap 95% interval",
+            "high": "upper end",
+            "fresh": "share of the time in which a source has no item that was not found yet",
+            "visits": "visits made an hour",
+            "unchanged": "share of visits that find nothing new",
+            "late_half": "hours from publication to visit, median over items",
+            "late_most": "the same, 90% quantile; inf where fewer items are found",
+            "guarantee": "share of what any policy earns in the long run that this one does, if "
+            "arrivals are Poisson at the trained rates; empty where nothing is proved",
+        },
+    )
+    return table
+
+
+def rules_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
+    """Format one budget for the page."""
+    part = table[(table["size"] == size) & (table["policy"] != "clairvoyant")]
+    part = part.sort_values("value", ascending=False)
+    columns: dict[str, list[str]] = {
+        "value": [within(*row) for row in part[["value", "low", "high"]].to_numpy().tolist()],
+        "time up to date": [f"{share:.1%}" for share in part["fresh"]],
+        "visits an hour": [f"{visits:.2f}" for visits in part["visits"]],
+        "not modified": [f"{share:.0%}" for share in part["unchanged"]],
+        "late by, median (h)": [_hours(hours) for hours in part["late_half"]],
+        "late by, 90% (h)": [_hours(hours) for hours in part["late_most"]],
+        "guarantee": [f"{share:.2%}" if share == share else "none" for share in part["guarantee"]],
+    }
+    return pd.DataFrame(columns, index=pd.Index([LABELS[n] for n in part["policy"]], name="policy"))
+
+
+def save_tables(table: pd.DataFrame, every: Mapping[str, Experiment]) -> None:
+    """Save one table a budget."""
+    for size, one in every.items():
+        save_table(
+            f"arena-{size}",
+            rules_table(table, size),
+            f"Policies at {counted(one.budget, 'visit')} an hour, by value in units of the index "
+            "with trained rates (block-bootstrap 95% interval). Late: from publication to visit.",
+            instances="arena-rules",
+        )
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:.1f}" if np.isfinite(hours) else "never"
+
+
+def save_predicates() -> None:
+    """Save the truth values and numbers that the page's sentences depend on."""
+    save_value("arena-spread", SPREAD)
+    v = saved_numbers("arena-")
+    for size in SIZES:
+        best = {rule: max(v[f"{rule}-{kind}-{size}"] for kind in ("default", "chosen"))
+                for rule in RULES}  # fmt: skip
+        save_value(f"arena-best-{size}", max(best.values()))
+        save_value(f"arena-best-default-{size}", max(v[f"{r}-default-{size}"] for r in RULES))
+    tuned = saved_numbers("arena-best-")
+    other = max(v["even-large"], v["shrunk-large"])
+    hours = np.array([v[f"hours-{size}"] for size in SIZES])
+    forced = [v[f"nutch-forced-{s}"] < 0.5 * v[f"robin-{s}"] for s in SIZES]
+    mended = [v[f"mended-chosen-{s}"] > v[f"nutch-chosen-{s}"] + TIE for s in SIZES]
+    facts = {
+        "index-first": all(tuned[size] < 1.0 for size in SIZES),
+        "settings-matter": tuned["small"] > 1.5 * tuned["default-small"],
+        "even-wins-large": v["even-large"] > 1.0,
+        "forgetting-leads-large": v["forgetting-large"] > other,
+        "hours-little": bool(np.abs(hours - 1).max() < TIE),
+        "forced-is-no-robin": all(forced),
+        "mending-helps": all(mended),
+    }
+    save_values("arena", facts)
+
+
+# Figures
+
+
+def draw_rules(table: pd.DataFrame) -> None:
+    """Draw the value of every policy at the three budgets, with intervals."""
+    names = list(LABELS)
+    fig, axis = figure(height=7.0)
+    place = np.arange(len(names))[::-1]
+    for size, colour, marker, shift in zip(SIZES, COLOURS, "os^", (0.2, 0.0, -0.2), strict=False):
+        part = table[table["size"] == size].set_index("policy").loc[names]
+        budget = int(part["visits_an_hour"].iloc[0])
+        # An interval from few weeks need not hold the value itself.
+        middle, half = (part["low"] + part["high"]) / 2, (part["high"] - part["low"]) / 2
+        axis.errorbar(middle, place + shift, xerr=half, fmt="none", ecolor=colour, capsize=2)
+        axis.plot(
+            part["value"], place + shift, marker, color=colour, markersize=4,
+            label=f"{budget} an hour",
+        )  # fmt: skip
+    axis.axvline(1.0, color="black", linewidth=1)
+    axis.set_yticks(place, [LABELS[name] for name in names], fontsize="small")
+    axis.set(xlabel="value / value of the index with trained rates", xlim=(0, None))
+    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
+    found = table.set_index(["size", "policy"])["value"]
+    values_text = "; ".join(
+        f"{LABELS[name]} " + ", ".join(f"{found[size, name]:.2f}" for size in SIZES)
+        for name in names
+    )
+    others = [name for name in names if name != "index"]
+    better = [str(sum(found[size, name] > 1 for name in others)) for size in SIZES]
+    save_figure(
+        "arena-values",
+        fig,
+        table[table["policy"] != "clairvoyant"],
+        "Value found on the trace in units of the index with trained rates, at three budgets, with "
+        f"block-bootstrap 95% intervals. Of {len(others)} other policies "
+        f"{', '.join(better[:-1])} and {better[-1]} earn more at the three budgets.",
+        f"Three marks a policy, one a budget. {values_text}.",
+        instances="arena-rules",
+    )

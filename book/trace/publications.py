@@ -1,0 +1,483 @@
+"""What the page `publications` computes: policies on real publications, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
+from analysis.trace.bootstrap import ratio_interval
+from analysis.trace.deployed import EntryFrequency, NutchAdaptive
+from analysis.trace.experiment import Experiment, Outcome, choose_memory
+from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
+from analysis.trace.poisson import against_surrogates
+from analysis.trace.rates import trained_rates
+from analysis.trace.replay import expected_reward
+from analysis.trace.trace import HOUR, WEEK, Trace, publications
+from scorecard import counted, save_data, save_value, save_values, within
+from scorecard.saving.records import saved_numbers
+
+SIZES = ("small", "middle", "large")
+LABELS = {
+    "index": "index, trained rates",
+    "shrunk": "index, rates with a prior",
+    "forgetting": "index, rates that forget",
+    "fixed": "best fixed frequencies",
+    "greedy": "largest expected content",
+    "lambdacrawl": "LambdaCrawl, drawn",
+    "even": "LambdaCrawl's rates, even",
+    "nutch": "Nutch adaptive",
+    "entry": "entry frequency",
+    "robin": "round robin",
+    "oracle": "index, test-period rates",
+    "feed": "index that sees contents",
+}
+KINDS = {"upload": "uploads", "commit": "commits"}
+
+
+def experiments(
+    training: int, test: int, half_life: float, budgets: Sequence[int], phases: int
+) -> dict[str, Experiment]:
+    """Set up the comparison at the three budgets, by size."""
+    trace = publications("both")
+    split = trace.begin + training * WEEK
+    base = partial(Experiment, trace, trace.begin, split, split + test * WEEK, half_life)
+    return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
+
+
+def side_by_side(experiment: Experiment, memory: float, seed: int) -> dict[str, Outcome]:
+    """Replay every policy of the page at one budget."""
+    trained = experiment.sources(experiment.trained)
+    budget, size = experiment.budget, len(experiment.trace)
+    shrunk = experiment.sources(experiment.shrunk)
+    rng = np.random.default_rng([seed, 3])
+    return {
+        "index": experiment.by_age(WhittlePolicy(trained)),
+        "shrunk": experiment.by_age(WhittlePolicy(shrunk)),
+        "forgetting": experiment.forgetting(memory),
+        "fixed": experiment.by_age(best_fixed_frequencies(trained, budget)),
+        "greedy": experiment.by_age(GreedyPolicy(trained)),
+        "lambdacrawl": experiment.at_random(lambdacrawl(shrunk, budget), rng),
+        "even": experiment.by_age(FrequencyPolicy(lambdacrawl(shrunk, budget).frequency)),
+        "nutch": experiment.untrained(lambda: NutchAdaptive(size, experiment.period)),
+        "entry": experiment.untrained(lambda: EntryFrequency(size, experiment.period)),
+        "robin": experiment.by_age(RoundRobinPolicy()),
+        "oracle": experiment.by_age(WhittlePolicy(experiment.sources(experiment.tested))),
+        "feed": observing(experiment),
+    }
+
+
+def ratios_to_index(index: Floats, fixed: Floats, robin: Floats, drawn: Floats, weights: Floats
+          ) -> pd.DataFrame:  # fmt: skip
+    """Return the ratios of three weekly rewards to the index policy's, with intervals."""
+    others = {"fixed": fixed, "robin": robin, "lambdacrawl": drawn}
+    rows = {LABELS[key]: ratio_interval(weeks, index, weights) for key, weeks in others.items()}
+    return pd.DataFrame(rows, index=["ratio", "low", "high"]).T.round(3)
+
+
+def all_budgets(
+    every: Mapping[str, Experiment], memory: Mapping[str, float], seed: int
+) -> dict[str, dict[str, Outcome]]:
+    """Replay every policy at every budget."""
+    return {size: side_by_side(every[size], memory[size], seed) for size in every}
+
+
+def observing(experiment: Experiment) -> Outcome:
+    """Replay the index of the content that is there, at trained rates."""
+    # A source without an item in training would have no index at all.
+    rate = np.maximum(experiment.trained, 0.5 * experiment.trained[experiment.trained > 0].min())
+    return experiment.observing(rate)
+
+
+def ratios(
+    outcomes: Mapping[str, Mapping[str, Outcome]],
+    every: Mapping[str, Experiment],
+    weights: Floats,
+) -> pd.DataFrame:
+    """Reward of every policy in units of the index with trained rates, with block-bootstrap 95%.
+
+    Also saves the numbers, and those of the two bounds.
+    """
+    rows = []
+    for size, played in outcomes.items():
+        base, budget = played["index"].weeks, every[size].budget
+        for key, outcome in played.items():
+            ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+            each = outcome.weekly.sum(axis=1) / played["index"].weekly.sum(axis=1)
+            rows.append((size, budget, key, ratio, low, high, np.ptp(each), outcome.used))
+            if key != "index":
+                interval = (low, high)
+                id = f"publications-{key}-{size}"
+                save_value(id, ratio, interval=interval, replications=len(weights))
+        hours = base.size * WEEK / HOUR
+        index = base.sum() / hours
+        sources = every[size].sources(every[size].tested)
+        bounds = {
+            "relaxed": relaxed_bound(sources, budget)[0],
+            "clairvoyant": float(every[size].clairvoyant().mean()),
+        }
+        facts = {key: bound / index for key, bound in bounds.items()} | {
+            "nutch-used": played["nutch"].used,
+            "feed-used": played["feed"].used,
+            "budget": budget,
+            "round": len(sources) / budget,  # hours between visits
+        }
+        save_values("publications", {f"{key}-{size}": value for key, value in facts.items()})
+        rows += [(size, budget, k, b / index, *[np.nan] * 4) for k, b in bounds.items()]
+    columns = ["size", "budget", "policy", "ratio", "low", "high", "phases", "used"]
+    table = pd.DataFrame(rows, columns=columns)
+    found = table.set_index(["policy", "size"])["ratio"]
+    save_value("publications-greedy-loss-middle", 1 - found["greedy", "middle"])
+    save_value("publications-robin-gain", 1 / found["robin", "small"])
+    for size in outcomes:
+        save_value(f"publications-stale-{size}", 1 - 1 / found["oracle", size])
+    save_value("publications-forgetting-gain", found["forgetting"].min() - 1)
+    save_value("publications-forgetting-gain-large", found["forgetting"].max() - 1)
+    return table
+
+
+def half_life_rules(trace: Trace, begin: int, end: int, seed: int) -> dict[str, Floats]:
+    """Assume half-lives, in hours, by five rules; those that differ come in steps of sqrt(2)."""
+    size = len(trace)
+    gap = (end - begin) / HOUR / np.maximum(trace.counts(begin, end), 0.5)
+    rng = np.random.default_rng([seed, 4])
+
+    def steps(hours: Floats) -> Floats:
+        return 2.0 ** (np.round(2.0 * np.log2(hours)) / 2.0)
+
+    return {
+        "6 hours": np.full(size, 6.0),
+        "a day": np.full(size, 24.0),
+        "a week": np.full(size, 168.0),
+        "half the mean gap": steps(np.clip(0.5 * gap, 6.0, 336.0)),
+        "drawn around a day": steps(24.0 * np.exp(rng.normal(0.0, 1.0, size))),
+    }
+
+
+# Values and tables
+
+
+def data_table(names: Sequence[str]) -> pd.DataFrame:
+    """Return sources, items, period and inequality of each part of the trace; save the counts."""
+    rows = {}
+    for name in names:
+        trace = publications(name)
+        counts = np.sort(trace.counts(trace.begin, trace.end))[::-1]
+        rows[KINDS.get(name, name)] = {
+            "sources": len(trace),
+            "items": trace.time.size,
+            "from": trace.date(trace.begin),
+            "to": trace.date(trace.end - 1),
+            "median a source": int(np.median(counts)),
+            "largest": int(counts[0]),
+            "share of the busiest ten": f"{counts[:10].sum() / counts.sum():.0%}",
+        }
+        save_value(f"publications-{name}-sources", len(trace))
+        save_value(f"publications-{name}-items", trace.time.size)
+    return pd.DataFrame(rows).T
+
+
+def poisson_tests(number: int, seed: int) -> pd.DataFrame:
+    """Compare both kinds with Poisson surrogates of their own, and save the statistics."""
+    tables = {}
+    for place, kind in enumerate(KINDS):
+        rng = np.random.default_rng([seed, 1, place])
+        table = against_surrogates(publications(kind), number, rng)
+        for name, row in table.iterrows():
+            key = str(name).replace(", ", "-").replace(" ", "-")
+            save_value(f"publications-{kind}-{key}", row["trace"])
+            save_value(f"publications-{kind}-{key}-high", row["high"])
+        save_value(f"publications-{kind}-largest-p", table["p"].max())
+        tables[KINDS[kind]] = table
+    return pd.concat(tables, names=["kind"])
+
+
+def memories(
+    every: Mapping[str, Experiment], days: Sequence[float]
+) -> tuple[dict[str, float], pd.DataFrame]:
+    """Choose the memory at each budget inside the training period; hours by size, and a table."""
+    chosen, columns = {}, {}
+    for size, experiment in every.items():
+        chosen[size], earned = choose_memory(experiment, [24.0 * d for d in days])
+        columns[f"{experiment.budget} an hour"] = pd.Series(earned, index=list(days))
+        save_value(f"publications-memory-{size}", chosen[size] / 24.0)
+    return chosen, pd.DataFrame(columns).rename_axis("memory (days)")
+
+
+def save_weeks(
+    outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
+) -> None:
+    """Publish what each policy collected in each week of the test period at each budget."""
+    parts = [
+        pd.DataFrame(
+            {
+                "visits_an_hour": every[size].budget,
+                "policy": key,
+                "week": np.arange(outcome.weeks.size),
+                "value": outcome.weeks,
+            }
+        )
+        for size, played in outcomes.items()
+        for key, outcome in played.items()
+    ]
+    save_data(
+        "publications-weeks",
+        pd.concat(parts, ignore_index=True),
+        "One row a budget, policy and week of the test period, averaged over starting phases.",
+        {
+            "visits_an_hour": "budget, in visits an hour",
+            "policy": "; ".join(f"{key}: {label}" for key, label in LABELS.items()),
+            "week": "week of the test period, from 0",
+            "value": "value collected in that week; an item counts 1 when fresh",
+        },
+    )
+
+
+def keep_settings(**settings: float) -> None:
+    """Save the settings that the prose names."""
+    save_values("publications", {n.replace("_", "-"): value for n, value in settings.items()})
+
+
+def ratio_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the ratios as text, a policy a row and a budget a column."""
+    bounds = {"relaxed": "relaxed Poisson bound", "clairvoyant": "clairvoyant bound"}
+    shown = table.assign(
+        policy=table["policy"].map({**LABELS, **bounds}),
+        text=[within(*numbers) for numbers in table[["ratio", "low", "high"]].to_numpy().tolist()],
+    )
+    order = [*LABELS.values(), *bounds.values()]
+    wide = shown.pivot(index="policy", columns="budget", values="text").loc[order]
+    return wide.rename(columns=lambda budget: f"{budget} an hour").rename_axis(columns=None)
+
+
+def objective_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
+    """Return value, freshness and penalty of each policy at one budget."""
+    part = table[table["size"] == size].set_index("policy")
+    part.index = [LABELS[key] for key in part.index]
+    names = {"value": "value / index", "fresh": "time up to date", "penalty": "average H(n)"}
+    return part[list(names)].rename(columns=names).round(3)
+
+
+def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
+    """Compare what visits collected with Campbell's formula at the rates of the test period."""
+    rows = {}
+    for size, experiment in every.items():
+        trained = experiment.sources(experiment.trained)
+        policies: dict[str, Policy] = {
+            "index": WhittlePolicy(trained),
+            "fixed": best_fixed_frequencies(trained, experiment.budget),
+            "greedy": GreedyPolicy(trained),
+            "robin": RoundRobinPolicy(),
+        }
+        truth, before = experiment.sources(experiment.tested), experiment.clock(0)[1]
+        column = {}
+        for key, policy in policies.items():
+            visits = experiment.visits(policy)
+            hours = (experiment.end - experiment.split) / experiment.period
+            collected = experiment.replayed(visits).weeks.sum() / hours
+            column[LABELS[key]] = collected / expected_reward(visits, truth, warm_up=before)
+            save_value(f"publications-campbell-{key}-{size}", column[LABELS[key]])
+        rows[f"{counted(experiment.budget, 'visit')} an hour"] = column
+    table = pd.DataFrame(rows)
+    save_value("publications-campbell-worst", float(np.abs(table.to_numpy() - 1).max()))
+    return table
+
+
+def kinds_apart(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFrame:
+    """Compare a few policies on each kind alone, for the cost of stale rates by budget."""
+    rows = {}
+    for kind, label in KINDS.items():
+        trace = publications(kind)
+        for size, experiment in every.items():
+            budget = min(experiment.budget, len(trace))
+            split = trace.begin + experiment.split - experiment.begin
+            end = split + experiment.end - experiment.split
+            alone = replace(
+                experiment, trace=trace, begin=trace.begin, split=split, end=end, budget=budget,
+                half_life=np.asarray(experiment.half_life)[:1], value=1.0,
+            )  # fmt: skip
+            trained = alone.sources(alone.trained)
+            base = alone.by_age(WhittlePolicy(trained)).weeks
+            others = {
+                "fixed": alone.by_age(best_fixed_frequencies(trained, budget)),
+                "robin": alone.by_age(RoundRobinPolicy()),
+                "oracle": alone.by_age(WhittlePolicy(alone.sources(alone.tested))),
+            }
+            column = {}
+            for key, outcome in others.items():
+                ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+                save_value(f"publications-{kind}-{key}-{size}", ratio)
+                column[LABELS[key]] = within(ratio, low, high)
+            rows[label, f"{budget} an hour"] = column
+    return pd.DataFrame(rows).T
+
+
+def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
+    """Return what trained rates miss: the winner's curse, new sources, and outdated rates."""
+    trace, begin, split = experiment.trace, experiment.begin, experiment.split
+    trained, tested = experiment.trained, experiment.tested
+    uploads = np.flatnonzero([name.startswith("upload/") for name in trace.names])
+    order = uploads[np.argsort(-trained[uploads], kind="stable")]
+    best, rest = order[:top], order[top:]
+    counts = trace.counts(split, experiment.end)
+    unseen = trained == 0
+    facts = {
+        "curse": tested[best].sum() / trained[best].sum(),
+        "rest": tested[rest].sum() / trained[rest].sum(),
+        "unseen-share": counts[unseen].sum() / counts.sum(),
+        "unseen": int((unseen & (counts > 0)).sum()),
+    }
+    save_values("publications", facts)
+    window = min(52, (split - begin) // (2 * WEEK)) * WEEK
+    lags = [weeks for weeks in (0, 13, 26, 39, 52) if split - window - weeks * WEEK >= begin]
+    earned = {}
+    for lag in lags:
+        rate = trained_rates(trace, split - window - lag * WEEK, split - lag * WEEK)
+        earned[lag] = experiment.by_age(WhittlePolicy(experiment.sources(rate))).weeks.sum()
+    table = pd.Series(earned) / earned[0]
+    weeks = {"lag-weeks": lags[-1], "window-weeks": window // WEEK}
+    save_values("publications", {"lag": float(table.iloc[-1]), **weeks})
+    return table.rename("reward").rename_axis("weeks since these rates").to_frame()
+
+
+def sensitivity(experiment: Experiment, memory: float, weights: Floats, seed: int) -> pd.DataFrame:
+    """Repeat the main comparisons under other rules for half-lives."""
+    rules = half_life_rules(experiment.trace, experiment.begin, experiment.split, seed)
+    rows = {}
+    for place, (rule, hours) in enumerate(rules.items()):
+        other = replace(experiment, half_life=hours)
+        trained = other.sources(other.trained)
+        even = FrequencyPolicy(lambdacrawl(other.sources(other.shrunk), other.budget).frequency)
+        base = other.by_age(WhittlePolicy(trained)).weeks
+        others = {
+            "fixed": other.by_age(best_fixed_frequencies(trained, other.budget)),
+            "forgetting": other.forgetting(memory),
+            "even": other.by_age(even),
+            "robin": other.by_age(RoundRobinPolicy()),
+            "oracle": other.by_age(WhittlePolicy(other.sources(other.tested))),
+            "feed": observing(other),
+        }
+        column = {}
+        for key, outcome in others.items():
+            ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+            save_value(f"publications-rule-{place}-{key}", ratio)
+            column[LABELS[key]] = within(ratio, low, high)
+        rows[rule] = column
+    return pd.DataFrame(rows).T.rename_axis("half-life")
+
+
+def wrong_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) -> pd.DataFrame:
+    """Return the reward with wrong half-lives, and unknown values, over that with right ones."""
+    right = experiment.by_age(WhittlePolicy(experiment.sources(experiment.trained))).weeks.sum()
+    rows = {}
+    for factor in factors:
+        believed = replace(experiment, half_life=np.asarray(experiment.half_life) * factor)
+        policy = WhittlePolicy(believed.sources(believed.trained))
+        rows[f"half-life {factor:g} times the true one"] = (
+            experiment.by_age(policy).weeks.sum() / right
+        )
+    lost = {float(f): 1 - r for f, r in zip(factors, rows.values(), strict=True)}
+    facts = {"double": lost[2.0], "half": lost[0.5], "worst": max(lost.values())}
+    save_values("publications-half-life", facts)
+    rng = np.random.default_rng([seed, 5])
+    values = []
+    for _ in range(5):
+        value = np.exp(rng.normal(-0.5, 1.0, len(experiment.trace)))
+        valued = replace(experiment, value=value)
+        known = valued.by_age(WhittlePolicy(valued.sources(valued.trained))).weeks.sum()
+        same = valued.by_age(WhittlePolicy(experiment.sources(experiment.trained))).weeks.sum()
+        values.append(same / known)
+    rows["values lognormal, believed all alike"] = float(np.mean(values))
+    save_value("publications-values-unknown", 1 - float(np.mean(values)))
+    return pd.Series(rows, name="reward / with right beliefs").to_frame()
+
+
+#: Relative difference up to which two rewards are said to tie.
+TIE = 0.02
+#: Share of a reward below which another is much less.
+MUCH_LESS = 0.75
+
+
+def predicates(v: Mapping[str, float]) -> dict[str, bool]:
+    """Return the page's qualitative findings as truth values."""
+
+    def sizes(key: str) -> np.ndarray:
+        return np.array([v[f"{key}-{size}"] for size in SIZES])
+
+    def falls(key: str) -> bool:
+        return bool((np.diff(sizes(key)) < 0).all())
+
+    others = [key for key in LABELS if key not in {"index", "feed"}]
+    near = max(np.abs(sizes(f"campbell-{key}") - 1).max() for key in ("index", "fixed", "greedy"))
+    robin = np.abs(sizes("campbell-robin") - 1)
+    increasing = bool((np.diff(sizes("budget")) > 0).all())
+    outside = 2 / (v["surrogates"] + 1) * (1 + 1e-9)
+    return {
+        "not-poisson": max(v["upload-largest-p"], v["commit-largest-p"]) <= outside,
+        "tie": bool((np.abs(sizes("fixed") - 1) < TIE).all()),
+        "greedy-loses": v["greedy-middle"] < 1 - TIE,
+        "entry-is-robin": bool((np.abs(sizes("entry") / sizes("robin") - 1) < 0.1).all()),
+        "campbell-robin-worst": increasing and robin.argmax() == 0 and robin[0] > near,
+        "stale-falls": increasing and falls("upload-oracle"),
+        "curse-holds": v["curse"] < v["rest"],
+        "prior-little": bool((np.abs(sizes("shrunk") - 1) < TIE).all()),
+        "forgetting-helps": bool((sizes("forgetting") > 1).all()),
+        "memory-falls": increasing and bool((np.diff(sizes("memory")) <= 0).all()),
+        "order-stays": orders_agree(v),
+        "longer-is-safer": v["half-life-double"] < v["half-life-half"],
+        "values-matter": v["values-unknown"] > max(v["half-life-double"], v["half-life-half"]),
+        "ping-first": v["feed-small"] - 1 > 2 * (max(v[f"{key}-small"] for key in others) - 1),
+        "robin-moves-most": robin_moves_most(v),
+        "two-objectives": v["harmonic-even-middle"] < v["harmonic-index-middle"]
+        and v["even-middle"] < 1,
+        "robin-is-fresh": v["harmonic-robin-middle"] < 1.25 * v["harmonic-even-middle"]
+        and v["robin-middle"] < MUCH_LESS * v["even-middle"],
+    }
+
+
+def orders_agree(v: Mapping[str, float]) -> bool:
+    """Whether all rules for half-lives put the policies in one order, LambdaCrawl's rates apart."""
+    keys = ("fixed", "forgetting", "robin", "oracle", "feed")
+    rules = {name.split("-")[1] for name in v if name.startswith("rule-")}
+    orders = {tuple(sorted(keys, key=lambda k: v[f"rule-{rule}-{k}"])) for rule in rules}
+    return len(orders) == 1
+
+
+def robin_moves_most(v: Mapping[str, float]) -> bool:
+    """Whether round robin's reward changes by the largest factor from 6 hours to a week."""
+    factors = {
+        k: abs(np.log(v[f"rule-2-{k}"] / v[f"rule-0-{k}"])) for k in ("robin", "feed", "fixed")
+    }
+    return max(factors, key=lambda k: factors[k]) == "robin"
+
+
+def save_predicates() -> None:
+    """Save the truth values and numbers that the page's sentences depend on."""
+    numbers = saved_numbers("publications-")
+    save_values("publications-is", {n: bool(holds) for n, holds in predicates(numbers).items()})
+    evens = [numbers[f"rule-{rule}-even"] for rule in range(5)]
+    stale = [numbers[f"stale-{size}"] for size in SIZES]
+    shares = [numbers[f"feed-{size}"] / numbers[f"clairvoyant-{size}"] for size in SIZES]
+    facts = {
+        "even-lowest": min(evens),
+        "even-highest": max(evens),
+        "stale-most": max(stale),
+        "stale-least": min(stale),
+        "feed-of-bound": min(shares),
+    }
+    save_values("publications", facts)
+
+
+def standing_still() -> float:
+    """Return the product of rate and interval at which Nutch's interval is constant on average.
+
+    The interval is multiplied by 0.8 after news, with probability 1 - exp(-x), and else by 1.4:
+    its logarithm is constant on average where (1 - exp(-x)) log 0.8 + exp(-x) log 1.4 = 0.
+    """
+    return float(np.log1p(np.log(1.4) / -np.log(0.8)))

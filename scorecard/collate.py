@@ -1,0 +1,252 @@
+"""Collect the results of all notebooks and judge every row.
+
+Checks that span notebooks: a row is recorded once, an id is used once, every row of
+`scorecard.prints` has a record, and every erratum refers to a row whose verdict shows an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scorecard.paths import BOOK
+from scorecard.prints import WEIGHTS, documents, errata, no_erratum, printed_rows
+from scorecard.saving.claims import Claim
+from scorecard.verdicts import ERRATUM_KINDS, TYPO, RecordError, erratum_kind, judge
+
+DATA = "collated.json"
+#: Kinds of products: attributes of a `Collation`, and folders of a run and of a site.
+PRODUCTS = ("figures", "tables", "data")
+_QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
+_THEOREM = re.compile(
+    r"^`{3,}\{prf:(?:theorem|proposition|lemma|corollary)\}[^\n]*\n:label: (?P<label>\S+)$", re.M
+)
+
+
+class CollationError(RuntimeError):
+    """The results of the notebooks are incomplete or contradictory; one line a problem."""
+
+
+@dataclass
+class Collation:
+    """The collected results of notebooks."""
+
+    profile: str  # profile of the runs
+    document: bool  # whether the runs have the documents' own parameters
+    # Id -> {"page", and the other fields of `scorecard.Claim`}.
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> {"page", "value", "interval", "replications"}.
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> description as `save_figure` wrote it.
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> description as `save_table` wrote it.
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> description as `save_data` wrote it.
+    data: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Page -> {"parameters", "given", "files", "seconds"}.
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> judgement of each printed row, as a dictionary.
+    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def collate(
+    folders: list[Path], *, profile: str, document: bool = True, complete: bool = True
+) -> Collation:
+    """Collect the results of runs and judge every row that they record.
+
+    `document`: whether the runs have the documents' own parameters; `complete`: whether these are
+    all the book's notebooks: then every row must have a record, and every erratum must refer to
+    rows whose verdicts show an error. Raises CollationError naming every id used twice, row
+    without a record, and erratum or record that fails a check.
+    """
+    found = Collation(profile, document)
+    problems: list[str] = []
+    for folder in folders:
+        problems += _add(found, folder)
+    for id, row in printed_rows().items() if document else ():
+        entry = found.records.get(id)
+        if entry is None and not complete:
+            continue
+        claim = Claim(id, **{k: v for k, v in entry.items() if k != "page"}) if entry else None
+        try:
+            judgement = judge(row, claim, found.figures)
+        except RecordError as error:
+            problems.append(str(error))
+            continue
+        found.verdicts[id] = vars(judgement) | {"page": entry["page"] if entry else ""}
+    problems += _missing_proofs(found) + _ambiguous_experiments(found)
+    if complete:
+        problems += [
+            f"{id}: no notebook records this row"
+            for id, verdict in found.verdicts.items()
+            if verdict["verdict"] == "missing"
+        ]
+        problems += _unknown_quotations(found) + _unfounded_errata(found) + _unequal_slips(found)
+        # Simulations of the quick profile are too short: their verdicts are not those of the book.
+        problems += [] if profile == "quick" else _uncovered_rows(found)
+    if problems:
+        raise CollationError("\n".join(problems))
+    return found
+
+
+def _add(found: Collation, folder: Path) -> list[str]:
+    run = _read(folder / "run.json")
+    page, records = run["notebook"], folder / "records.json"
+    problems = []
+    for kind, new in _read(records).items() if records.exists() else ():
+        mine = getattr(found, kind)
+        problems += [
+            f"{id}: {kind} of both {mine[id]['page']} and {page}" for id in new if id in mine
+        ]
+        mine.update({id: {**entry, "page": page} for id, entry in new.items()})
+    taken = {
+        id: entry["notebook"] for part in PRODUCTS for id, entry in getattr(found, part).items()
+    }
+    for part in PRODUCTS:
+        new = {path.stem: _read(path) for path in sorted(folder.glob(f"{part}/*.json"))}
+        problems += [
+            f"the id {id} is used in both {taken[id]} and {page}" for id in new if id in taken
+        ]
+        getattr(found, part).update(new)
+    found.runs[page] = {
+        **{name: run[name] for name in ("parameters", "given", "files")},
+        "seconds": float((folder / "seconds.txt").read_text()),
+        "folder": str(folder),
+    }
+    return problems
+
+
+def _missing_proofs(found: Collation) -> list[str]:
+    """Return a problem for each row whose proof is not the label of a theorem of the book."""
+    pages = (page.read_text(encoding="utf-8") for page in BOOK.glob("*/*.md"))
+    known = {match["label"] for page in pages for match in _THEOREM.finditer(page)}
+    return [
+        f"{id}: it is proved by {verdict['proof']!r}, which no page has as a theorem"
+        for id, verdict in found.verdicts.items()
+        if verdict["proof"] and verdict["proof"] not in known
+    ]
+
+
+def _ambiguous_experiments(found: Collation) -> list[str]:
+    """Return a problem for each experiment whose rows are judged under more than one reading."""
+    readings: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for id, entry in found.records.items():
+        if entry["experiment"]:
+            readings[entry["experiment"]][entry["reading"]].append(id)
+    return [
+        f"one experiment, one reading: {experiment!r} is read as "
+        + " and as ".join(f"{reading!r} ({', '.join(ids)})" for reading, ids in found_as.items())
+        for experiment, found_as in readings.items()
+        if len(found_as) > 1
+    ]
+
+
+def _unknown_quotations(found: Collation) -> list[str]:
+    return [
+        f"erratum {erratum.id}: it quotes {match[0]}, which no notebook saves"
+        for erratum in errata().values()
+        for match in _QUOTED.finditer(f"{erratum.corrected} {erratum.consequence}")
+        if _quoted_value(found, match) is None
+    ]
+
+
+def _unfounded_errata(found: Collation) -> list[str]:
+    return [
+        f"erratum {erratum.id}: {row} {found.verdicts[row]['verdict']}, which shows no error: only "
+        f"{', '.join(ERRATUM_KINDS)} do"
+        for erratum in errata().values()
+        for row in erratum.rows
+        if row in found.verdicts and not erratum_kind(found.verdicts[row]["verdict"], erratum.typo)
+    ]
+
+
+def _unequal_slips(found: Collation) -> list[str]:
+    """Return a problem for each slip whose rows have more than one verdict."""
+    slips: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for id, erratum in errata().items():
+        if erratum.record in found.verdicts:
+            slips[erratum.slip or id][id] = found.verdicts[erratum.record]["verdict"]
+    return [
+        f"one slip, one verdict: {slip!r} is {verdicts}"
+        for slip, verdicts in slips.items()
+        if len(set(verdicts.values())) > 1
+    ]
+
+
+def _uncovered_rows(found: Collation) -> list[str]:
+    """Return a problem for each false row without erratum or reason, and each needless reason."""
+    covered = {row for erratum in errata().values() for row in erratum.rows}
+    uncovered = [
+        f"{id} does not hold and has no erratum: add one, or its reason to no_erratum.csv"
+        for id, verdict in found.verdicts.items()
+        if verdict["verdict"] == "does not hold" and id not in covered | no_erratum().keys()
+    ]
+    needless = [
+        f"no_erratum.csv: {id} has an erratum, or does not fail to hold"
+        for id in no_erratum()
+        if id in covered or found.verdicts.get(id, {}).get("verdict") != "does not hold"
+    ]
+    return uncovered + needless
+
+
+def summary(found: Collation) -> str:
+    """Return the scorecard in one line."""
+    counts = Counter(verdict["verdict"] for verdict in found.verdicts.values())
+    total = sum(document.rows for document in documents().values())
+    parts = [f"{number} {verdict}" for verdict, number in counts.most_common()]
+    judged = sum(verdict["basis"] == "judged" for verdict in found.verdicts.values())
+    parts.append(f"{judged} judged by a person")
+    to_come = total - len(printed_rows())
+    return (
+        f"scorecard: {len(printed_rows())} rows: {', '.join(parts)}; {to_come} rows still to come"
+    )
+
+
+def errata_rows(found: Collation) -> list[dict[str, str]]:
+    """Return the errata whose rows have a verdict, the weightiest first.
+
+    Numbers in a correction, ``{computed}`row:.2f` `` or ``{value}`id:.2f` `` as on pages, are
+    filled in.
+    """
+
+    def number(match: re.Match[str]) -> str:
+        value = _quoted_value(found, match)
+        return "(see the book)" if value is None else format(value, match["style"])
+
+    kinds = (*ERRATUM_KINDS.values(), TYPO)
+    standing = [
+        (erratum, erratum_kind(found.verdicts[erratum.record]["verdict"], erratum.typo))
+        for erratum in errata().values()
+        if erratum.record in found.verdicts
+    ]
+    standing.sort(key=lambda entry: (WEIGHTS.index(entry[0].weight), kinds.index(entry[1])))
+    return [
+        {
+            "id": erratum.id,
+            "document": erratum.document,
+            "place": erratum.place,
+            "printed": erratum.printed,
+            "corrected": _QUOTED.sub(number, erratum.corrected),
+            "record": erratum.record,
+            "also": " ".join(erratum.also),
+            "page": found.records[erratum.record]["page"],
+            "kind": kind,
+            "weight": erratum.weight,
+            "consequence": _QUOTED.sub(number, erratum.consequence),
+        }
+        for erratum, kind in standing
+    ]
+
+
+def _quoted_value(found: Collation, match: re.Match[str]) -> Any:
+    """Return the number that a correction quotes, or None if no notebook saved it."""
+    entries = found.records if match["kind"] == "computed" else found.values
+    return entries.get(match["id"], {}).get("value")
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_bytes())

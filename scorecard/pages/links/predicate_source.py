@@ -1,0 +1,81 @@
+"""Source code of the predicates that decide rows, as text files of the site.
+
+A file holds one function of a page and the constants that it reads; the rows that it decides link
+to it. On the pages themselves the code would be as long as the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from scorecard.paths import ROOT
+
+
+def source_path(name: str) -> str:
+    """Return the path in the site of a function's source, given its name ``module:function``."""
+    return f"code/{re.sub(r'[^a-zA-Z0-9_]+', '-', name)}.txt"
+
+
+def write_sources(names: Iterable[str | None], site: Path) -> None:
+    """Write the source of each named function to its file in a site."""
+    for name in filter(None, names):
+        path = site / source_path(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(
+            f"# {name.replace(':', ', ')}\n\n{predicate_source(name)}\n", encoding="utf-8"
+        )
+
+
+#: Packages whose constants are shown with a predicate that reads them.
+_OURS = ("analysis.", "book.")
+
+
+@cache
+def predicate_source(name: str) -> str:
+    """Return the source of a function, preceded by the constants of the package that it reads.
+
+    `name`: module and function, such as ``book.robots.robots_open:claims``.
+    Raises KeyError if the module has no such function.
+    """
+    module, _, function = name.partition(":")
+    text, tree = _parsed(module)
+    found = {
+        node.name: node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    wanted = found[function.rpartition(".")[2]]
+    names = [n.id for n in ast.walk(wanted) if isinstance(n, ast.Name) and n.id.isupper()]
+    constants = filter(None, (_constant(module, one) for one in dict.fromkeys(names)))
+    return "\n".join([*constants, "", *_lines(text, wanted)]).strip("\n")
+
+
+def _constant(module: str, name: str) -> str:
+    """Return the source of a constant's assignment, in the module or where that imports it from."""
+    text, tree = _parsed(module)
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+            if any(n.id == name and isinstance(n.ctx, ast.Store) for n in names):
+                return "\n".join(_lines(text, node))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_OURS):
+            taken = {alias.asname or alias.name: alias.name for alias in node.names}
+            if name in taken:
+                return _constant(str(node.module), taken[name])
+    return ""
+
+
+def _lines(text: str, node: ast.stmt) -> list[str]:
+    return text.splitlines()[node.lineno - 1 : node.end_lineno]
+
+
+@cache
+def _parsed(module: str) -> tuple[str, ast.Module]:
+    path = ROOT.joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    text = path.read_text(encoding="utf-8")
+    return text, ast.parse(text)

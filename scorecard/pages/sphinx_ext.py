@@ -1,0 +1,98 @@
+"""The Sphinx extension of the book: roles for numbers, directives for figures and tables.
+
+Roles        ``{printed}`id` `` text that a document prints; ``{computed}`id:.2f` `` value that the
+             book computes for that row; ``{value}`id:.2f` `` number of the book's own;
+             ``{verdict}`id` ``; ``{row}`id` `` link to the place that discusses the row.
+Directives   ``{repro-figure} id``, ``{front-figure} id`` (a figure of another page, linked),
+             ``{repro-table} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
+             ``{coverage}``, ``{bases}``, ``{errata}``, ``{gallery}``, ``{build-info}``;
+             ``{document-only}``, content for the documents' own parameters only; and ``{when} id``
+             or ``{when} not id``, content that is shown if a saved value is true, or false.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from scorecard.pages.collated import ResultRole, number_text, results
+from scorecard.pages.directives.api import PublicNames
+from scorecard.pages.directives.conditional import DocumentOnly, DropEmptySections, When
+from scorecard.pages.directives.explorables import register as register_explorables
+from scorecard.pages.links.predicate_source import write_sources
+from scorecard.pages.links.references import BookReferences, write_index
+from scorecard.pages.links.rows import RowRole, link_rows, record_mention
+from scorecard.pages.links.terms import setup_terms
+from scorecard.pages.rerun import add_rerun_notes, copy_book_numbers, pages_of_rerun
+from scorecard.pages.theme.cells import label_folded_cells, remove_recording_cells
+from scorecard.pages.theme.corrections import (
+    correct_aria_roles,
+    label_toggles,
+    make_proof_ids_unique,
+    replace_download_buttons,
+)
+from scorecard.pages.theme.policy import write_policy
+from scorecard.pages.theme.prune import prune_site
+
+#: Modules of `scorecard.pages.directives` that register their own directives.
+DIRECTIVES = ("figures", "tables", "scorecard", "template")
+
+
+class NumberRole(ResultRole):
+    """A number by its id, with an optional format after a colon."""
+
+    def result(self) -> nodes.Node:
+        """Return the number as text; the first mention of a row on a page is its anchor."""
+        text = number_text(results(self.env.app), self.name, self.text)
+        number = nodes.inline("", text, classes=[f"book-{self.name}"])
+        id = self.text.partition(":")[0]
+        if self.name != "value" and record_mention(self.env, id):
+            number["ids"] = [f"mention-{id}"]
+        return number
+
+
+def finish_build(app: Sphinx, problem: Exception | None) -> None:
+    """Post-process a finished build (event ``build-finished``).
+
+    The book gets ``references.json``, the sources of predicates and static files without what no
+    page uses. The sites of reruns share complete static files.
+    """
+    if not pages_of_rerun(app):
+        write_index(app, problem)
+        prune_site(app, problem)
+        if problem is None and app.builder.name == "html":
+            verdicts = results(app).get("verdicts", {}).values()
+            write_sources({verdict.get("code") for verdict in verdicts}, Path(app.outdir))
+    label_toggles(app, problem)
+    write_policy(app, problem)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register roles, directives and event handlers."""
+    for kind in ("printed", "computed", "value", "verdict"):
+        app.add_role(kind, NumberRole())
+    for part in ("markup", *(f"directives.{name}" for name in DIRECTIVES)):
+        app.setup_extension(f"scorecard.pages.{part}")
+    app.add_directive("document-only", DocumentOnly)
+    app.add_directive("when", When)
+    app.add_directive("public-names", PublicNames)
+    app.add_role("row", RowRole())
+    app.connect("doctree-read", remove_recording_cells)
+    app.connect("doctree-read", label_folded_cells)
+    app.connect("doctree-resolved", link_rows)
+    app.connect("html-page-context", correct_aria_roles)
+    # After the theme, which adds its buttons at 501.
+    app.connect("html-page-context", replace_download_buttons, priority=502)
+    register_explorables(app)
+    setup_terms(app)
+    app.connect("doctree-read", add_rerun_notes)
+    app.connect("doctree-read", make_proof_ids_unique)
+    app.add_transform(DropEmptySections)
+    app.add_post_transform(BookReferences)
+    app.connect("env-check-consistency", copy_book_numbers)
+    # After the theme, which writes a style sheet at this event.
+    app.connect("build-finished", finish_build, priority=900)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

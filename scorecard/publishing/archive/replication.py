@@ -1,0 +1,186 @@
+"""A replication report on each document in the format of ReScience C, made from the verdicts.
+
+The format (https://rescience.github.io/write) has a metadata file, and an article that lists what
+was reproduced, what was not, and every assumption that the document does not state. As a Sphinx
+extension the module has the directive ``{replications}``, which shows the reports as sections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pybtex.database
+import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from scorecard.pages.directives.base import BookDirective
+from scorecard.paths import BOOK
+from scorecard.prints import Document, Printed, documents, printed_rows
+from scorecard.publishing.metadata.citation import Edition, authors, cff
+from scorecard.text import escaped, escaped_words, typeset_symbols
+
+#: Verdicts by outcome of the replication; *used* and *context* have none.
+REPRODUCED = ("matches", "within the interval", "holds", "redrawn", "done")
+WITH_CHOICES = ("matches under", "holds under")
+NOT_REPRODUCED = ("explained", "differs", "does not hold", "not determined", "open")
+
+
+@dataclass(frozen=True)
+class Report:
+    """The verdicts on one document."""
+
+    document: Document  # the document
+    rows: list[tuple[Printed, dict[str, Any]]]  # its rows that have a verdict, with the verdict
+
+    def of(self, verdicts: Sequence[str]) -> list[tuple[Printed, dict[str, Any]]]:
+        """Return the rows that have one of the given verdicts."""
+        return [(row, verdict) for row, verdict in self.rows if verdict["verdict"] in verdicts]
+
+    def counted(self, verdicts: Sequence[str]) -> str:
+        """Return the number of rows with each of the given verdicts, as a phrase."""
+        counts = Counter(verdict["verdict"] for _, verdict in self.of(verdicts))
+        return ", ".join(f"{counts[name]} {name}" for name in verdicts if counts[name]) or "none"
+
+    @property
+    def abstract(self) -> str:
+        """Summary of the replication in a few sentences."""
+        whole, plain = len(self.rows), len(self.of(REPRODUCED))
+        chosen, failed = len(self.of(WITH_CHOICES)), len(self.of(NOT_REPRODUCED))
+        rest = whole - plain - chosen - failed
+        return (
+            f"Every number, table cell, figure and statement of {self.document.short} was computed "
+            f"anew from its own definitions, with code of our own: {whole} rows in all. "
+            f"{plain} were reproduced as they stand ({self.counted(REPRODUCED)}), {chosen} under "
+            f"choices that the document leaves open ({self.counted(WITH_CHOICES)}), and {failed} "
+            f"were not ({self.counted(NOT_REPRODUCED)}); the other {rest} are parameters that were "
+            "used, and context."
+        )
+
+    @property
+    def assumptions(self) -> dict[str, list[str]]:
+        """Assumptions that the document does not print, with the ids of the rows that need them."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for row, verdict in self.rows:
+            for choice in verdict["assumes"]:
+                found[choice].append(row.id)
+        return dict(found)
+
+
+def reports(verdicts: Mapping[str, dict[str, Any]]) -> list[Report]:
+    """Return one report a document."""
+    rows = printed_rows()
+    return [
+        Report(
+            document,
+            [(rows[id], verdict) for id, verdict in verdicts.items() if rows[id].document == key],
+        )
+        for key, document in documents().items()
+    ]
+
+
+def as_markdown(report: Report, *, fenced: bool = False) -> str:
+    """Return the body of a report in Markdown.
+
+    `fenced`: whether tables are wrapped in MyST containers, for the book's pages.
+    """
+    choices = [
+        (choice, len(ids), ", ".join(ids[:4]) + (" and others" if len(ids) > 4 else ""))
+        for choice, ids in report.assumptions.items()
+    ]
+    shown = ("computed", "verdict", "reason")
+    failed = [
+        (f"{row.id}, {row.place}", row.printed, *(typeset_symbols(verdict[name]) for name in shown))
+        for row, verdict in report.of(NOT_REPRODUCED)
+    ]
+    parts = [f"**Abstract.** {escaped(report.abstract)}", "**What was not reproduced as printed.**"]
+    header = ("Row", "Printed", "Computed", "Verdict", "Why")
+    parts.append(_table(header, failed, fenced) if failed else "Nothing.")
+    parts.append("**Assumptions of our own**, which the document does not print.")
+    named = ("Assumption", "Rows", "Which")
+    parts.append(_table(named, choices, fenced) if choices else "None.")
+    return "\n\n".join(parts)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[Any]], fenced: bool) -> str:
+    lines = [header, ["---"] * len(header)]
+    lines += [[escaped_words(cell) for cell in row] for row in rows]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    if not fenced:
+        return text
+    name = "book-failed" if "Why" in header else "book-choices"
+    return f"````{{container}} book-table\n```{{table}}\n:class: {name}\n\n{text}\n```\n````"
+
+
+def metadata(report: Report, edition: Edition) -> dict[str, Any]:
+    """Return the fields of ``metadata.yaml`` of ReScience C."""
+    bibliography = pybtex.database.parse_file(str(BOOK / "references.bib"))
+    work = bibliography.entries[report.document.citation]
+    who = " and ".join(map(str, work.persons["author"]))
+    cited = ", ".join((who, work.fields["title"], work.fields["year"]))
+    return {
+        "title": f"[Re] {report.document.title}",
+        "authors": [{"name": name, "orcid": "", "email": ""} for name in authors()],
+        "abstract": report.abstract,
+        "keywords": ", ".join(cff()["keywords"]),
+        "type": "Replication",
+        "language": "Python",
+        "domain": "Computer science",
+        "code": {"url": edition.address, "note": edition.note},
+        "data": {"url": f"{edition.address}scorecard.csv"},
+        "replication": {
+            "cite": re.sub(r"[{}]", "", cited),
+            "bib": report.document.citation,
+            "url": "",
+            "doi": work.fields.get("doi", ""),
+        },
+        "date": {"published": edition.date},
+        "license": "CC-BY-4.0",
+    }
+
+
+def write_reports(
+    verdicts: Mapping[str, dict[str, Any]], folder: Path, edition: Edition
+) -> list[Path]:
+    """Write ``metadata.yaml`` and ``article.md`` of each document, and return their folders.
+
+    `folder`: parent of the reports' folders; it is created.
+    """
+    written = []
+    for report in reports(verdicts):
+        place = folder / report.document.key
+        place.mkdir(parents=True, exist_ok=True)
+        facts = metadata(report, edition)
+        text = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
+        (place / "metadata.yaml").write_text(text, encoding="utf-8")
+        body = f"# {facts['title']}\n\n{as_markdown(report)}\n"
+        (place / "article.md").write_text(body, encoding="utf-8")
+        written.append(place)
+    return written
+
+
+class Replications(BookDirective):
+    """The replication reports, one section a document."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the sections, each with an explicit target."""
+        found: list[nodes.Node] = []
+        for report in reports(self.data["verdicts"]):
+            name = f"replication-{report.document.key}"
+            section = nodes.section(ids=[name], names=[name])
+            section += nodes.title("", report.document.title)
+            section += self.parse_text_to_nodes(as_markdown(report, fenced=True))
+            self.state.document.note_explicit_target(section)
+            found.append(section)
+        return found
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive."""
+    app.add_directive("replications", Replications)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,197 @@
+"""Citations of the book, its figures and its tables, by version, commit and URL.
+
+Title, authors, version, date, keywords and DOI (if there is one) come from ``CITATION.cff``. The
+title of a figure or table is the first sentence of its caption.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scorecard.paths import ROOT
+from scorecard.publishing.metadata.address import base_address, permalink
+from scorecard.text import as_tex
+
+CODE_LICENSE = "https://spdx.org/licenses/MIT"
+TEXT_LICENSE = "https://creativecommons.org/licenses/by/4.0/"
+UNKNOWN = "unknown (no git history)"
+KINDS = {"figures": "Figure", "tables": "Table"}
+# A formula, code, an escaped character, a character other than a full stop, or a full stop that is
+# not followed by a space.
+_SENTENCE = re.compile(r"(?:\$[^$]*\$|`[^`]*`|\\.|[^.$`\\]|\.(?!\s|$))+")
+_PARTS = re.compile(
+    r"(?P<math>\$[^$]*\$)|(?:\{[\w:]+\})?`(?P<code>[^`]*)`|\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?P<strong>\*+)(?P<words>[^*]+)\*+|(?P<other>.)",
+    re.DOTALL,
+)
+
+
+@cache
+def cff() -> dict[str, Any]:
+    """Return the fields of ``CITATION.cff``."""
+    return dict(yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8")))
+
+
+def authors() -> list[str]:
+    """Return the names of the authors."""
+    return [entry["name"] for entry in cff()["authors"]]
+
+
+@dataclass(frozen=True)
+class Edition:
+    """The book at one commit."""
+
+    commit: str  # as `commit_name` returns it
+    date: str  # date of the commit, YYYY-MM-DD; date of the release if there is no git history
+    address: str  # base URL of the published book, with a trailing slash, or empty
+
+    @property
+    def note(self) -> str:
+        """Version and commit as a phrase."""
+        return f"Version {cff()['version']}, commit {self.commit}"
+
+
+def this_edition() -> Edition:
+    """Return the edition that is being built."""
+    commit = commit_name()
+    day = release_date() if commit == UNKNOWN else str(_git("log", "-1", "--format=%cs"))
+    return Edition(commit, day, base_address())
+
+
+def release_date() -> str:
+    """Return the date of the release, YYYY-MM-DD."""
+    return str(cff()["date-released"])
+
+
+def commit_name() -> str:
+    """Return the hash of the commit, with a remark if the tree is dirty, or `UNKNOWN` without git.
+
+    Untracked files make a tree dirty: an untracked page is built into the book.
+    """
+    if _git("ls-files", "--error-unmatch", "CITATION.cff") is None:
+        return UNKNOWN  # no git, or an unpacked release inside another repository
+    name = _git("rev-parse", "--short=12", "HEAD")
+    if name is None:
+        return UNKNOWN
+    changed = _git("status", "--porcelain", "--untracked-files=normal")
+    return name if changed == "" else f"{name} (with uncommitted changes)"
+
+
+def release_tag() -> str:
+    """Return the name of the git tag of this version's release."""
+    return f"v{cff()['version']}"
+
+
+def tags_of_commit() -> list[str]:
+    """Return the tags of the commit that is checked out; empty without git."""
+    return (_git("tag", "--points-at", "HEAD") or "").split()
+
+
+def tracked_files() -> list[str]:
+    """Return the paths of the existing files that git tracks; empty without git."""
+    return [path for path in (_git("ls-files", "-z") or "").split("\0") if (ROOT / path).is_file()]
+
+
+def _git(*arguments: str) -> str | None:
+    """Return the output of a git command, or None if it fails."""
+    try:
+        command = ["git", "-C", str(ROOT), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def bibtex(
+    product: dict[str, Any], edition: Edition, *, part: str = "figures", document: bool = True
+) -> str:
+    """Return a BibTeX entry that cites one figure or table.
+
+    `product`: its description, as `save_figure` or `save_table` wrote it; `part`: "figures" or
+    "tables"; `document`: False for a reader's own run: the entry then has its parameters and no
+    URL.
+    """
+    note = edition.note
+    if not document:
+        given = dict(product["parameters"])
+        for key, file in product.get("files", {}).items():
+            given[key] = f"{file['name']} (SHA-256 {file['sha256']})"
+        values = ", ".join(f"{key} = {value}" for key, value in given.items())
+        note += f", a run with parameters of the reader's own: {values}"
+    place = rf"{KINDS[part]} \texttt{{{product['id']}}} in \emph{{{as_tex(cff()['title'])}}}"
+    fields = {"title": f"{{{title_as_tex(product['caption'])}}}", "howpublished": place}
+    address = permalink(product, edition.address) if document and edition.address else ""
+    return _entry(product["id"], fields, note, edition.date, address)
+
+
+def book_bibtex(edition: Edition) -> str:
+    """Return the BibTeX entry of the whole book."""
+    fields = {"title": f"{{{as_tex(cff()['title'])}}}"}
+    return _entry("which-source-next", fields, edition.note, edition.date, edition.address)
+
+
+def _entry(key: str, fields: dict[str, str], note: str, date: str, address: str) -> str:
+    """Return a BibTeX entry of type ``@misc``."""
+    whole = {"author": " and ".join(f"{{{as_tex(name)}}}" for name in authors()), **fields}
+    whole |= {"year": date[:4], "version": str(cff()["version"]), "note": as_tex(note)}
+    whole |= {"doi": cff()["doi"]} if "doi" in cff() else {}
+    whole |= {"url": address} if address else {}
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in whole.items())
+    return f"@misc{{{key},\n{lines}}}\n"
+
+
+def first_sentence(caption: str) -> str:
+    """Return the first sentence of a caption, in its Markdown, without the full stop."""
+    found = _SENTENCE.match(caption.strip())
+    return (found[0] if found else caption).strip()
+
+
+def title_as_tex(caption: str) -> str:
+    """Return the title for a field of a BibTeX entry."""
+
+    def part(found: re.Match[str]) -> str:
+        if found["math"]:
+            return found["math"]
+        if found["strong"]:
+            return rf"\emph{{{as_tex(found['words'])}}}"
+        if found["code"] is not None:
+            return rf"\texttt{{{as_tex(found['code'])}}}"
+        # `as_tex` strips a text that is a single space.
+        return as_tex(found["escaped"] or found["other"]) or " "
+
+    return _PARTS.sub(part, first_sentence(caption))
+
+
+def title_as_plain_text(caption: str) -> str:
+    """Return the title without Markdown markup; formulas stay as TeX, without dollar signs."""
+
+    def part(found: re.Match[str]) -> str:
+        if found["math"]:
+            return found["math"].strip("$")
+        return next(found[name] for name in ("words", "code", "escaped", "other") if found[name])
+
+    return _PARTS.sub(part, first_sentence(caption))
+
+
+def plain_citation(edition: Edition) -> str:
+    """Return the citation of the whole book in APA style, as one line of text."""
+    text = f"{', '.join(authors())} ({edition.date[:4]}). {cff()['title']} ({edition.note})"
+    address = f"https://doi.org/{cff()['doi']}" if "doi" in cff() else edition.address
+    return f"{text} [Computer software]. {address}".rstrip()
+
+
+def write_citation(site: Path, edition: Edition) -> None:
+    """Write the citation of the book: ``CITATION.cff`` with commit and URL, and BibTeX."""
+    known = {"commit": edition.commit} if " " not in edition.commit else {}
+    known |= {"url": edition.address} if edition.address else {}
+    whole = cff() | {"date-released": release_date()} | known
+    text = yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=100)
+    (site / "CITATION.cff").write_text(text, encoding="utf-8")
+    (site / "citation.bib").write_text(book_bibtex(edition), encoding="utf-8")

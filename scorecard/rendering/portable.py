@@ -1,0 +1,235 @@
+"""Conversion of the pages' MyST to plain Markdown, for portable notebooks.
+
+Jupyter does not render the book's roles and directives. Numbers are filled in, references become
+text (links, if the book has a base URL), theorems and notes become block quotes, figures become
+attachments, and content that the page omits is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pybtex.database
+from pybtex.richtext import Text
+
+from scorecard.pages.collated import number_text
+from scorecard.pages.links.references import index_key, text_and_link
+from scorecard.prints import documents, printed_rows
+from scorecard.text import escaped, escaped_words
+
+_ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
+_EXPLICIT = re.compile(r"(?P<words>.*?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
+_LABEL = re.compile(r"^\([^)\n]+\)=\n", re.MULTILINE)
+_FENCE = re.compile(r"^(?P<marks>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ \t]*(?P<argument>.*)$")
+_OPTION = re.compile(r"^:(?P<name>[\w-]+):[ \t]*(?P<value>.*)$")
+_NUMBERS = {"value", "computed", "printed", "verdict"}
+_EXPLORABLE_ROLES = {"sets", "follows"}
+_REFERENCES = {"ref", "numref", "eq", "prf:ref", "doc"}
+
+
+@dataclass(frozen=True)
+class Directive:
+    """A directive in the source of a page."""
+
+    name: str
+    argument: str
+    content: str
+    options: Mapping[str, str]
+
+
+@dataclass
+class MarkdownConverter:
+    """Converts the MyST of one page to plain Markdown."""
+
+    page: str  # the page, such as ``ephemeral/four-sources``
+    # Collated results, as `scorecard.pages.collated.results` returns them.
+    data: Mapping[str, Any]
+    # Index of `scorecard.pages.links.references`; ``address`` is the base URL of the
+    # published book, or empty.
+    index: Mapping[str, Any]
+    bibliography: Path  # the book's BibTeX file
+    figures: list[str] = field(default_factory=list)
+    cited: list[str] = field(default_factory=list)
+
+    def plain(self, text: str) -> str:
+        """Convert a text; append its figures and citations to `figures` and `cited`."""
+        lines = _LABEL.sub("", text).split("\n")
+        out: list[str] = []
+        # Roles are converted in the page's own lines only: captions may contain a reader's texts.
+        prose: list[str] = []
+        while lines:
+            line = lines.pop(0)
+            if found := _FENCE.match(line):
+                closing = (n for n, other in enumerate(lines) if other.rstrip() == found["marks"])
+                end = next(closing, len(lines))
+                out += [self._prose(prose), *self._directive(_parse_directive(found, lines[:end]))]
+                prose.clear()
+                del lines[: end + 1]
+            else:
+                prose.append(line)
+        out.append(self._prose(prose))
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip("\n")
+
+    def _prose(self, lines: list[str]) -> str:
+        return _ROLE.sub(self._role, "\n".join(lines))
+
+    def references(self) -> str:
+        """Return the works that the page cites, as a Markdown list."""
+        entries = (self._works.entries[key] for key in sorted(set(self.cited)))
+        return "\n".join(f"- {_bibliography_entry(entry)}" for entry in entries)
+
+    # Roles ------------------------------------------------------------------------------------
+
+    def _role(self, match: re.Match[str]) -> str:
+        role, text = match["role"], match["text"]
+        if role in _NUMBERS:
+            return number_text(self.data, role, text)
+        if role in _EXPLORABLE_ROLES:
+            return number_text(self.data, "value", text.split()[-1])
+        if role in _REFERENCES:
+            return self._reference(role, text)
+        if role.startswith("cite"):
+            return self._citation(role, [key.strip() for key in text.split(",")])
+        explicit = _EXPLICIT.fullmatch(text)
+        return explicit["words"] if explicit else text
+
+    def _reference(self, role: str, text: str) -> str:
+        explicit = _EXPLICIT.fullmatch(text)
+        target = explicit["target"] if explicit else text
+        kind, label = index_key(role, target, self.page)
+        found = self.index["targets"][kind].get(label)
+        if found is None:
+            return explicit["words"] if explicit else text
+        words, link = text_and_link(found, self.index["address"])
+        words = explicit["words"] if explicit else words
+        return f"[{words}]({link})" if link else words
+
+    def _citation(self, role: str, keys: list[str]) -> str:
+        self.cited += keys
+        citations = []
+        for key in keys:
+            entry = self._works.entries[key]
+            names = [" ".join(person.last_names) for person in entry.persons["author"]]
+            who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+            year = entry.fields.get("year", "n.d.")
+            citations.append(f"{who} ({year})" if role == "cite:t" else f"{who}, {year}")
+        return "; ".join(citations) if role == "cite:t" else f"({'; '.join(citations)})"
+
+    @cached_property
+    def _works(self) -> pybtex.database.BibliographyData:
+        return pybtex.database.parse_file(str(self.bibliography))
+
+    # Directives -------------------------------------------------------------------------------
+
+    def _directive(self, fence: Directive) -> list[str]:
+        write = {
+            "document-only": self._document_only,
+            "when": self._when,
+            "math": self._math,
+            "dropdown": self._dropdown,
+            "repro-figure": self._figure,
+            "repro-table": self._table,
+            "verdicts": self._verdicts,
+        }.get(fence.name, self._theorem if fence.name.startswith("prf:") else self._note)
+        return ["", *write(fence).split("\n"), ""]
+
+    def _document_only(self, fence: Directive) -> str:
+        return self.plain(fence.content) if self.data["document"] else ""
+
+    def _when(self, fence: Directive) -> str:
+        *negation, id = fence.argument.split()
+        true = self.data["values"][id]["value"] is not bool(negation)
+        return self.plain(fence.content) if true else ""
+
+    def _math(self, fence: Directive) -> str:
+        found = self.index["targets"]["eq"].get(fence.options.get("label"))
+        number = re.fullmatch(r"\(([\d.]+)\)", found[2]) if found else None
+        tag = f"\n\\tag{{{number[1]}}}" if number else ""
+        return f"$$\n{fence.content}{tag}\n$$"
+
+    def _theorem(self, fence: Directive) -> str:
+        kind, title = fence.name.removeprefix("prf:"), self._prose([fence.argument])
+        found = self.index["targets"]["prf"].get(fence.options.get("label"))
+        name = found[2] if found and found[2][:1].isupper() else kind.title()
+        head = f"*{name}.*" if kind == "proof" else f"**{name}**" + (f" ({title})" if title else "")
+        return _block_quote(f"{head}\n\n{self.plain(fence.content)}")
+
+    def _dropdown(self, fence: Directive) -> str:
+        inside = self.plain(fence.content)
+        return (
+            f"<details><summary>{self._prose([fence.argument])}</summary>\n\n{inside}\n\n</details>"
+        )
+
+    def _figure(self, fence: Directive) -> str:
+        id = fence.argument
+        figure = self.data["figures"][id]
+        self.figures.append(id)
+        alt = re.sub(r"([\[\]\\<&`*_$])", r"\\\1", figure["alt"])
+        return f"![{alt}](attachment:{id}.png)\n\n{self._number(id, 'Fig.')}{figure['caption']}"
+
+    def _table(self, fence: Directive) -> str:
+        id = fence.argument
+        table = self.data["tables"][id]
+        rows = [[_cell(text) for text in row] for row in table["rows"]]
+        caption = f"{self._number(id, 'Table')}{table['caption']}"
+        return f"{caption}\n\n{_markdown_table(table['header'], rows)}"
+
+    def _number(self, id: str, kind: str) -> str:
+        found = self.index["targets"]["numref"].get(id)
+        return f"**{found[2]}** " if found and found[2].startswith(kind) else ""
+
+    def _verdicts(self, _: Directive) -> str:
+        cells = []
+        for id, verdict in self.data["verdicts"].items():
+            if verdict["page"] == self.page:
+                row = printed_rows()[id]
+                where = f"{documents()[row.document].short}, {row.place}"
+                texts = [_cell(verdict[name]) for name in ("computed", "verdict", "reason")]
+                cells.append([_cell(where), escaped_words(row.printed), *texts])
+        header = ("Where", "Printed", "Computed", "Verdict", "Why")
+        return _markdown_table(header, cells) if cells else ""
+
+    def _note(self, fence: Directive) -> str:
+        """Quote notes, tips and the like; directives without content are left out."""
+        if not fence.content:
+            return ""
+        inside = self.plain(fence.content)
+        title = self._prose([fence.argument])
+        return _block_quote(f"**{title}**\n\n{inside}" if title else inside)
+
+
+def _parse_directive(found: re.Match[str], lines: list[str]) -> Directive:
+    options: dict[str, str] = {}
+    while lines and (option := _OPTION.match(lines[0])):
+        options[option["name"]] = option["value"]
+        lines = lines[1:]
+    content = "\n".join(lines).strip("\n")
+    return Directive(found["name"], found["argument"].strip(), content, options)
+
+
+def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = (header, ["---"] * len(header), *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: object) -> str:
+    return escaped(" ".join(str(text).split()))
+
+
+def _block_quote(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+
+
+def _bibliography_entry(entry: pybtex.database.Entry) -> str:
+    """Return a cited work as one line of text."""
+    fields = entry.fields
+    who = ", ".join(str(person) for person in entry.persons["author"])
+    places = (fields.get(name) for name in ("journal", "booktitle", "institution", "howpublished"))
+    where = next(filter(None, places), "")
+    words = [who, fields["title"], where, fields.get("year", ""), fields.get("doi", "")]
+    return ". ".join(str(Text.from_latex(part)).rstrip(".") for part in words if part)

@@ -1,0 +1,420 @@
+"""The notebooks of the book, their parameters, and a reader's own input files.
+
+A notebook is a MyST Markdown file with one cell tagged ``parameters``; each line of it declares one
+parameter with its type, its unit, the allowed range and a description:
+
+    budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
+
+A range is an interval (open or closed at either end), a set of choices in braces, or the word
+``any``, where there is no rule at all. An end of an interval may be the name of an earlier number
+of the page, ``[1, size]``. A list may be empty, or repeat a value, only if its default does; one
+that repeats a value must keep the length of its default, such as one cost a source. The parameter
+``sources: str`` declares that the notebook takes a reader's own table: its range is the key, in
+``book/_tables.yml``, of the function that reads the table. N in a range is the number of rows of
+the table, or of the default one. ``trace: str`` declares that the notebook takes a reader's trace
+of publications, of which N is the number of sources.
+
+What must hold between parameters, or for a list as a whole, is a line of its own in the cell, with
+the reason; `relations` has what it may consist of:
+
+    # relation: training + test <= 190; the record ends after so many weeks
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Annotated, Any
+
+import jupytext
+import yaml
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+
+from analysis.checks import check_file
+from scorecard.paths import BOOK
+from scorecard.running.relations import Relation
+from scorecard.values import ParameterError, parse_value, read_values, suggestion
+
+_LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
+_RELATION = re.compile(r"# relation: (?P<text>[^;]+); (?P<reason>.+)")
+_END = r"\s*([-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]\w*)\s*"
+_INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
+_SET = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
+#: Name of the number of rows of the reader's table, in ranges.
+_ROWS = "N"
+#: Parameters whose value is a reader's own file.
+FILES = ("sources", "trace")
+#: Names that need no escaping in a URL or a notebook, and that no output file of a run has.
+_SAFE_NAME = re.compile(r"\w[\w-]{0,59}(\.[\w-]{1,20}){0,2}\.csv", re.ASCII)
+#: Folders below ``book/`` for Sphinx, without pages.
+SPHINX_FOLDERS = ("_static", "_templates")
+_TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+_LISTS = ("list[int]", "list[float]", "list[str]")
+#: Errors of pydantic for a value of the right type that is out of range.
+_OUTSIDE = {
+    "greater_than", "greater_than_equal", "less_than", "less_than_equal", "assertion_error",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One declared parameter of a notebook."""
+
+    name: str
+    type: str
+    default: Any
+    unit: str
+    allowed: str
+    description: str
+
+    @property
+    def ends(self) -> set[str]:
+        """Names that are ends of the range: N, or other parameters."""
+        found = _INTERVAL.fullmatch(self.allowed)
+        return {end for end in found.group(2, 3) if end[0].isalpha()} - {"inf"} if found else set()
+
+    def check(self, value: Any, numbers: Mapping[str, Any]) -> Any:
+        """Return `value` if it is of the type and in the range, by the rules of the module.
+
+        `numbers`: values of the names in the range. Raises ParameterError naming the parameter,
+        the value and what is allowed.
+        """
+        allowed = self.allowed
+        for end in self.ends:
+            allowed = re.sub(rf"\b{end}\b", str(numbers[end]), allowed)
+        base: Any = _TYPES[self.type.removeprefix("list[").removesuffix("]")]
+        kind: Any = Annotated[base, _constraint(allowed, base)]
+        try:
+            adapter = TypeAdapter(list[kind] if self.type.startswith("list") else kind)
+            checked = adapter.validate_python(value, strict=True)
+        except ValidationError as refused:
+            (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
+            if error["type"] in _OUTSIDE:
+                wrong = error["input"]
+                near = suggestion(wrong, _choices(allowed)) if isinstance(wrong, str) else ""
+                message = f"{self.name} must be in {allowed}, got {wrong!r:.80}{near}"
+                message += "".join(
+                    f", where {end} is {numbers[end]!r}" for end in sorted(self.ends - {_ROWS})
+                )
+            else:
+                message = f"{self.name} must be of type {self.type}, got {value!r:.80}"
+            raise ParameterError(message) from None
+        if isinstance(checked, list):
+            self._check_list(checked)
+        return checked
+
+    def _check_list(self, values: list[Any]) -> None:
+        """Check the length and the distinct values of a list."""
+        if not values and self.default:
+            raise ParameterError(f"{self.name} must hold at least one value, got []")
+        if len(set(self.default)) < len(self.default):
+            if len(values) != len(self.default):
+                size = len(self.default)
+                raise ParameterError(f"{self.name} must hold {size} values, got {values!r:.80}")
+        elif any(value in values[:place] for place, value in enumerate(values)):
+            raise ParameterError(f"{self.name} must hold each value once, got {values!r:.80}")
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One notebook of the book."""
+
+    path: Path  # the source, below ``book/``
+
+    @property
+    def name(self) -> str:
+        """Name of the notebook: the file's name without suffix."""
+        return self.path.stem
+
+    @property
+    def page(self) -> str:
+        """Path of the page below ``book/``, without suffix: ``ephemeral/four-sources``."""
+        return self.path.relative_to(BOOK).with_suffix("").as_posix()
+
+    @cached_property
+    def content(self) -> Any:
+        """The notebook as an nbformat object, with fixed cell ids."""
+        notebook = jupytext.read(self.path)
+        for number, cell in enumerate(notebook.cells):
+            cell["id"] = f"cell-{number:03d}"
+        return notebook
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """The declared parameters by name.
+
+        Raises ParameterError if a line of the parameters cell is not of the form that the module
+        describes.
+        """
+        found: dict[str, Parameter] = {}
+        for line in self._declarations:
+            if line.startswith("#"):  # a relation, of which `relations` has the rules
+                continue
+            parameter = self._parse_line(line)
+            earlier = {p.name for p in found.values() if p.type in {"int", "float"}}
+            if unknown := parameter.ends - {_ROWS} - earlier:
+                raise ParameterError(
+                    f"{self.path.name}: the range of {parameter.name} must name an earlier number, "
+                    f"got {', '.join(sorted(unknown))}"
+                )
+            found[parameter.name] = parameter
+        return found
+
+    @cached_property
+    def relations(self) -> list[Relation]:
+        """The declared relations, each of which is checked after the ranges.
+
+        Raises ParameterError if a line is malformed, or names what is no parameter of the page.
+        """
+        found = []
+        for line in filter(re.compile("#").match, self._declarations):
+            parts = _RELATION.fullmatch(line)
+            if parts is None:
+                raise ParameterError(
+                    f"{self.path.name}: a line of the parameters cell that begins with # must read "
+                    f"'# relation: comparison; reason', got {line!r}"
+                )
+            relation = Relation.parse(parts["text"].strip(), parts["reason"].strip())
+            if unknown := set(relation.names) - {_ROWS} - self.parameters.keys():
+                raise ParameterError(
+                    f"{self.path.name}: the relation {relation.text!r} must name parameters of the "
+                    f"page, got {', '.join(sorted(unknown))}"
+                )
+            found.append(relation)
+        return found
+
+    @property
+    def _declarations(self) -> list[str]:
+        """The lines of the parameters cell."""
+        cells = [c for c in self.content.cells if "parameters" in c.metadata.get("tags", [])]
+        lines = (line.strip() for c in cells for line in c.source.splitlines())
+        return [line for line in lines if line]
+
+    def resolve(self, given: Mapping[str, Any], table: Sized | None = None) -> dict[str, Any]:
+        """Check given parameters and fill in the defaults.
+
+        `table`: the reader's own table, whose rows set N in the ranges. Raises ParameterError
+        naming the parameter, the value and what is allowed.
+        """
+        unknown = [name for name in given if name not in self.parameters]
+        if unknown:
+            raise ParameterError(
+                f"{self.name} has no parameter {unknown[0]!r:.80}"
+                f"{suggestion(unknown[0], self.parameters)}; it has "
+                + ("; ".join(self.describe()) or "none")
+            )
+        for name in FILES:
+            if given.get(name):
+                raise ParameterError(f"{name} must be given as a file, with {name.upper()}=")
+        numbers: dict[str, Any] = {}
+        named = [p.ends for p in self.parameters.values()] + [{*r.names} for r in self.relations]
+        if _ROWS in set().union(*named):
+            numbers[_ROWS] = len(self._default_table() if table is None else table)
+        for parameter in self.parameters.values():
+            value = given.get(parameter.name, parameter.default)
+            file = parameter.name in FILES
+            numbers[parameter.name] = value if file else parameter.check(value, numbers)
+        for relation in self.relations:
+            relation.check(numbers)
+        numbers.pop(_ROWS, None)
+        return numbers
+
+    def _default_table(self) -> Sized:
+        """Return what the documents have in place of a reader's own file."""
+        taken = next((name for name in FILES if name in self.parameters), FILES[0])
+        table: Sized = _table_reader(taken, "default")()
+        return table
+
+    def describe(self) -> list[str]:
+        """Return one phrase a parameter: name, type, range and default."""
+        return [
+            f"{p.name} ({p.type} in {p.allowed}, default {p.default!r})"
+            for p in self.parameters.values()
+            if p.name not in FILES
+        ]
+
+    def _parse_line(self, line: str) -> Parameter:
+        found = _LINE.fullmatch(line.strip())
+        parts = found["help"].split(";", 2) if found else []
+        if found is None or len(parts) != 3 or found["type"] not in (*_TYPES, *_LISTS):
+            raise ParameterError(
+                f"{self.path.name}: a line of the parameters cell must read "
+                f"'name: type = default  # unit; range; description', got {line!r}"
+            )
+        default = parse_value(found["default"])
+        unit, allowed, description = (part.strip() for part in parts)
+        is_range = allowed == "any" or _INTERVAL.fullmatch(allowed) or _SET.fullmatch(allowed)
+        if found["name"] not in FILES and not is_range:
+            raise ParameterError(
+                f"{self.path.name}: the range of {found['name']} must be an interval, "
+                f"a set or 'any', got {allowed!r}"
+            )
+        return Parameter(found["name"], found["type"], default, unit, allowed, description)
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """The file that a reader gave for one parameter of a notebook."""
+
+    parameter: str  # "sources" or "trace"
+    name: str  # name of the file, without its folder
+    content: bytes  # content of the file
+
+    @classmethod
+    def read(cls, parameter: str, path: str) -> OwnFile:
+        """Read a file; ValueError if it is no regular one, or too large."""
+        return cls(parameter, Path(path).name, Path(check_file(parameter, path)).read_bytes())
+
+    @property
+    def shipped(self) -> str:
+        """Name of the copy beside the notebook: the file's own if it is safe, else a fixed one."""
+        return self.name if _SAFE_NAME.fullmatch(self.name) else f"{self.parameter}.csv"
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the content."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def file_facts(files: Iterable[OwnFile]) -> dict[str, dict[str, str]]:
+    """Return name, name of the copy and hash of each file, by parameter."""
+    return {
+        file.parameter: {"name": file.name, "shipped": file.shipped, "sha256": file.sha256}
+        for file in files
+    }
+
+
+def all_notebooks() -> dict[str, Notebook]:
+    """Return the book's notebooks by name, in the order of the contents, then of their paths.
+
+    Raises ParameterError if two of them have the same name.
+    """
+    place = {path: n for n, path in enumerate(_contents())}
+    paths = [path for path in _pages() if "kernelspec:" in path.read_text("utf-8")[:400]]
+    found: dict[str, Notebook] = {}
+    for path in sorted(paths, key=lambda path: (place.get(path, len(place)), path)):
+        if path.stem in found:
+            raise ParameterError(f"{found[path.stem].path} and {path} have the same name")
+        found[path.stem] = Notebook(path)
+    return found
+
+
+def check_contents() -> None:
+    """Raise ValueError naming the pages that the table of contents lacks, if there are any."""
+    if missing := sorted(set(_pages()) - set(_contents())):
+        names = ", ".join(path.relative_to(BOOK).as_posix() for path in missing)
+        raise ValueError(f"{names}: not in the contents: give each a line in book/_toc.yml")
+
+
+def _contents() -> list[Path]:
+    """Return the pages that ``book/_toc.yml`` names, in its order."""
+
+    def walk(entry: Mapping[str, Any]) -> Iterator[Path]:
+        if name := entry.get("file", entry.get("root")):
+            yield BOOK / f"{name}.md"
+        for inside in ("parts", "chapters", "sections"):
+            for more in entry.get(inside, []):
+                yield from walk(more)
+
+    return list(walk(yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))))
+
+
+def _pages() -> list[Path]:
+    """Return the sources of the book's pages."""
+    pages = [path for path in source_files() if path.suffix == ".md"]
+    return [path for path in pages if path.relative_to(BOOK).parts[0] not in SPHINX_FOLDERS]
+
+
+def source_files() -> Iterator[Path]:
+    """Yield the source files below ``book/``, without output of builds and of Jupyter."""
+    for folder, inside, names in os.walk(BOOK):
+        inside[:] = [name for name in inside if name in SPHINX_FOLDERS or name[0] not in "_."]
+        yield from (Path(folder, name) for name in names)
+
+
+def find_notebook(name: str) -> Notebook:
+    """Return the notebook of that name; raise ParameterError with the known names without one."""
+    notebooks = all_notebooks()
+    _check_name(name, notebooks)
+    return notebooks[name]
+
+
+def _check_name(name: str, notebooks: Mapping[str, Notebook]) -> None:
+    if name not in notebooks:
+        near = suggestion(name, notebooks)
+        raise ParameterError(
+            f"there is no notebook {name!r}{near}; there are {', '.join(notebooks)}"
+        )
+
+
+def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
+    """Return the parameter values of a profile, by notebook.
+
+    Raises ParameterError if the profile cannot be read or names an unknown notebook.
+    """
+    values = read_values(BOOK / "profiles" / f"{profile}.yml")
+    notebooks = all_notebooks()
+    for name in values:
+        _check_name(name, notebooks)
+    return values
+
+
+def read_table(parameter: Parameter, path: str) -> Sized:
+    """Read a reader's own file with the function of ``book/_tables.yml`` for the parameter's range.
+
+    Raises ValueError naming the file and the reason.
+    """
+    table: Sized = _table_reader(parameter.name, parameter.allowed)(path)
+    return table
+
+
+def check_together(name: str, table: Sized | None, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if the page's function in ``_tables.yml`` cannot take parameters and file.
+
+    `table`: what was read from the reader's own file, None without one; `parameters`: with the path
+    of that file, or an empty text.
+    """
+    if check := read_values(BOOK / "_tables.yml").get("together", {}).get(name):
+        resolve_name(check)(table, parameters)
+
+
+def _table_reader(parameter: str, what: str) -> Any:
+    return resolve_name(read_values(BOOK / "_tables.yml")[parameter][what])
+
+
+def _number(text: str) -> Any:
+    return float(text) if "inf" in text else parse_value(text)
+
+
+def _choices(allowed: str) -> list[str]:
+    """Return the choices of a range that is a set."""
+    return [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
+
+
+def _constraint(allowed: str, kind: type) -> Any:
+    """Return the pydantic constraint of a range."""
+    found = _INTERVAL.fullmatch(allowed)
+    if found:
+        low, high = (_number(end) for end in found.group(2, 3))
+        bounds = {
+            "ge" if found["left"] == "[" else "gt": low,
+            "le" if found["right"] == "]" else "lt": high,
+        }
+        return Field(**{k: v for k, v in bounds.items() if kind is float or math.isfinite(v)})
+    if allowed == "any":
+        return Field()
+    choices = _choices(allowed)
+    known = choices if kind is str else [_number(choice) for choice in choices]
+
+    def among(value: Any) -> Any:
+        assert value in known
+        return value
+
+    return AfterValidator(among)

@@ -1,0 +1,238 @@
+"""The runner: executes notebooks in parallel and reuses results whose inputs have not changed.
+
+Each notebook runs in a temporary folder, which replaces the last result when it has succeeded: a
+failed or killed run does not change the last good result. papermill executes; this module does
+caching, order and progress.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import filelock
+import nbformat
+from tqdm import tqdm
+
+from scorecard.files import display_path, raise_if_disk_full, replace_folder
+from scorecard.run import write_json
+from scorecard.running.build_statistics import recorded_seconds
+from scorecard.running.dependencies import result_key
+from scorecard.running.execute import Kernels
+from scorecard.running.kernels import WARNINGS
+from scorecard.running.notebooks import (
+    Notebook,
+    OwnFile,
+    all_notebooks,
+    check_contents,
+    file_facts,
+    profile_parameters,
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One notebook to run, with its parameters and the folder of its result."""
+
+    notebook: Notebook
+    parameters: Mapping[str, Any]
+    target: Path
+    profile: str
+    document: bool = True
+    files: tuple[OwnFile, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """Cache key of the result."""
+        suffix = "" if self.document else "-own"
+        return result_key(self.notebook, self.parameters, self.files) + suffix
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether there is a complete result with the same cache key."""
+        path = self.target / "run.json"
+        there = path.exists() and (self.target / "cpu.txt").exists()
+        return there and json.loads(path.read_text(encoding="utf-8"))["key"] == self.key
+
+    @property
+    def expected_seconds(self) -> float | None:
+        """Seconds of the last run here; else the recorded CPU-seconds; else None."""
+        path = self.target / "seconds.txt"
+        if path.exists():
+            return float(path.read_text())
+        return recorded_seconds(self.profile, self.notebook.name)
+
+
+class RunFailed(RuntimeError):
+    """At least one notebook failed; the results of the others are kept."""
+
+
+def profile_jobs(profile: str, build: Path) -> list[Job]:
+    """Return the jobs of a profile, after checking every parameter.
+
+    Raises ValueError if a page is missing from the table of contents; ParameterError if the
+    profile has an unknown parameter, or one out of range.
+    """
+    check_contents()
+    values = profile_parameters(profile)
+    results = build / "results"
+    return [
+        Job(notebook, notebook.resolve(values.get(name, {})), results / notebook.page, profile)
+        for name, notebook in all_notebooks().items()
+    ]
+
+
+@contextmanager
+def locked(build: Path) -> Iterator[None]:
+    """Lock the build folder for this process; remove it at the end if it is empty.
+
+    Raises RuntimeError if another process holds it, or the folder cannot be written.
+    """
+    try:
+        build.mkdir(parents=True, exist_ok=True)
+        held = filelock.FileLock(build / ".lock", timeout=0).acquire()
+    except filelock.Timeout:
+        raise RuntimeError(
+            f"another build is running in {display_path(build)}: wait for it, or stop it"
+        ) from None
+    except OSError as error:
+        raise RuntimeError(
+            f"{display_path(build)} cannot be written: {error.strerror}; make it writable"
+        ) from None
+    with held:
+        try:
+            yield
+        finally:
+            if list(build.iterdir()) == [build / ".lock"]:
+                shutil.rmtree(build)
+
+
+def run(
+    jobs: list[Job],
+    workers: int | None = None,
+    memory: float | None = None,
+    *,
+    threads: int = 1,
+) -> None:
+    """Run the jobs that are not up to date, in the order of `start_order`.
+
+    `workers`: number of notebooks at a time; by default the number of cores; `memory`: limit of
+    the address space of each notebook, in GiB; no limit by default; `threads`: threads of each
+    notebook's kernel. Raises RunFailed naming the notebooks that failed; their errors are printed
+    when they fail; ValueError if `workers` is not at least 1, or `memory` is not positive.
+    """
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers must be an integer of at least 1, got {workers}")
+    if memory is not None and not memory > 0:
+        raise ValueError(f"memory must be a number of GiB above 0, got {memory}")
+    workers = workers or os.cpu_count() or 1
+    for job in jobs:
+        for stale in job.target.parent.glob(f".{job.target.name}~*"):  # of a build that was killed
+            shutil.rmtree(stale)
+    waiting = start_order([job for job in jobs if not job.up_to_date])
+    print(f"{len(jobs)} notebooks, {len(waiting)} to run{_estimate(waiting, workers)}", flush=True)
+    failed: list[str] = []
+    kernels = Kernels(memory, threads)
+    with (
+        ThreadPoolExecutor(workers) as pool,
+        tqdm(total=len(waiting), unit="notebook", disable=not sys.stderr.isatty()) as progress,
+    ):
+        running = {pool.submit(_run, job, kernels): job for job in waiting}
+        try:
+            for number, future in enumerate(as_completed(running), start=1):
+                job, reason = running[future], future.result()
+                if reason:
+                    failed.append(job.notebook.name)
+                    outcome = f"FAILED in {reason}"
+                else:
+                    outcome = f"{job.expected_seconds:.1f} s"
+                    if (warned := job.target / WARNINGS).exists():
+                        outcome += f", with warnings: {display_path(warned)}"
+                left = [other for future, other in running.items() if not future.done()]
+                progress.update()
+                line = f"[{number} of {len(waiting)}] {job.notebook.page}: {outcome}"
+                progress.write(line + _estimate(left, workers, " left"), file=sys.stdout)
+                sys.stdout.flush()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            kernels.stop()
+    if failed:
+        raise RunFailed(f"{len(failed)} of {len(jobs)} notebooks failed: {', '.join(failed)}")
+
+
+def start_order(jobs: list[Job]) -> list[Job]:
+    """Return jobs in starting order: the longest of each part, then the second longest, and so on.
+
+    Long jobs start early. Pages of one part share Numba kernels: if two started at the same time
+    with an empty cache, both would compile them.
+    """
+    longest = sorted(jobs, key=lambda job: job.expected_seconds or float("inf"), reverse=True)
+    seen: Counter[str] = Counter()
+
+    def place_in_part(job: Job) -> int:
+        part = job.notebook.page.split("/")[0]
+        seen[part] += 1
+        return seen[part]
+
+    return sorted(longest, key=place_in_part)
+
+
+def _estimate(jobs: list[Job], workers: int, more: str = "") -> str:
+    """Return a phrase with the estimated time of the jobs; empty if no time is known."""
+    known = [job.expected_seconds or 0.0 for job in jobs]
+    seconds = max([sum(known) / workers, *known])
+    if not seconds:
+        return ""
+    text = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    return f", about {text}{more}"
+
+
+def _run(job: Job, kernels: Kernels) -> str:
+    """Run one notebook and put its result in place; return the error, or an empty string."""
+    job.target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(
+        prefix=f".{job.target.name}~", dir=job.target.parent, ignore_cleanup_errors=True
+    ) as name:
+        folder = Path(name)
+        _prepare(job, folder)
+        started = time.monotonic()
+        if reason := kernels.execute(folder):
+            raise_if_disk_full(reason, job.target)
+            return reason
+        (folder / "input.ipynb").unlink()
+        (folder / "seconds.txt").write_text(f"{time.monotonic() - started:.1f}\n")
+        folder.chmod(0o755)
+        replace_folder(folder, job.target)
+        return ""
+
+
+def _prepare(job: Job, folder: Path) -> None:
+    """Write the notebook, the reader's files and ``run.json`` to a folder."""
+    defaults = job.notebook.parameters
+    given = {k: v for k, v in job.parameters.items() if v != defaults[k].default}
+    for file in job.files:
+        (folder / file.shipped).write_bytes(file.content)
+        given[file.parameter] = file.shipped
+    nbformat.write(job.notebook.content, folder / "input.ipynb")
+    facts = {
+        "notebook": job.notebook.page,
+        "parameters": {**job.parameters, **given},
+        "given": given,
+        "document": job.document,
+        "profile": job.profile,
+        "key": job.key,
+        "files": file_facts(job.files),
+    }
+    write_json(folder / "run.json", facts)

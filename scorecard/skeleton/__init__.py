@@ -1,0 +1,82 @@
+"""The skeleton of a new page: its text, its module and a test, ready to run.
+
+The other files of this folder are the templates.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import jinja2
+
+from scorecard.paths import ROOT
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    keep_trailing_newline=True,
+    undefined=jinja2.StrictUndefined,
+)
+#: Two sets of parameters other than the defaults, with which the tests rerun the page.
+_POINTS = """{page}:
+  points:
+  - parameters: {{draws: 50}}
+  - parameters: {{draws: 300, seed: 2}}
+"""
+
+
+#: Values in the prose of the skeleton, with their formats.
+_VALUES = {"draws": ":d", "mean": ":.3f", "low": ":.3f", "high": ":.3f"}
+
+
+def new_page(name: str, root: Path = ROOT) -> list[Path]:
+    """Write the skeleton of a page and add it to the contents and to the tests' rerun points.
+
+    `name`: part and page, such as ``ephemeral/my-page``. Returns the files that were written or
+    changed. Raises ValueError if there is no such part, the name is not made of lower-case words
+    joined by hyphens, or the book has a page of that name.
+    """
+    part, _, page = name.partition("/")
+    parts = sorted(folder.parent.name for folder in root.glob("book/*/__init__.py"))
+    if part not in parts:
+        raise ValueError(
+            f"NAME must begin with one of {', '.join(parts)} and a slash, got {name!r}"
+        )
+    if not _NAME.fullmatch(page):
+        raise ValueError(
+            f"NAME must be PART/PAGE, with PAGE in lower-case words joined by hyphens, got {name!r}"
+        )
+    if taken := sorted((root / "book").glob(f"*/{page}.md")):
+        raise ValueError(f"the book has a page {page!r}: {taken[0].relative_to(root)}")
+    module = page.replace("-", "_")
+    targets = {
+        "page.md": root / "book" / part / f"{page}.md",
+        "page.py.txt": root / "book" / part / f"{module}.py",
+        "test.py.txt": root / "tests" / "book" / part / f"test_{module}.py",
+    }
+    if there := [path for path in targets.values() if path.exists()]:
+        raise ValueError(f"{there[0].relative_to(root)} exists already")
+    words = {
+        "part": part,
+        "page": page,
+        "module": module,
+        "title": page.replace("-", " ").capitalize(),
+    }
+    words |= {value: f"{{value}}`{page}-{value}{form}`" for value, form in _VALUES.items()}
+    for template, path in targets.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_TEMPLATES.get_template(template).render(words), encoding="utf-8")
+    contents, points = root / "book" / "_toc.yml", root / "tests" / "book" / "points.yml"
+    contents.write_text(_entered(contents.read_text("utf-8"), part, page), encoding="utf-8")
+    with points.open("a", encoding="utf-8") as file:
+        file.write(_POINTS.format(page=page))
+    return [*targets.values(), contents, points]
+
+
+def _entered(contents: str, part: str, page: str) -> str:
+    """Return the text of ``_toc.yml`` with a line for the page after the last of its part."""
+    lines = contents.splitlines()
+    last = max(n for n, line in enumerate(lines) if f"file: {part}/" in line)
+    lines.insert(last + 1, f"  - file: {part}/{page}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,99 @@
+"""The crawls of the page, at a small size."""
+
+import numpy as np
+import pytest
+
+from analysis.crawl.local.site import random_site
+from analysis.ephemeral import relaxed_bound, simulate
+from analysis.ephemeral.optimum.static import RandomPolicy, random_reward
+from book.crawl.crawler import (
+    compare_policies,
+    crawl_sites,
+    drawn_reward,
+    feed_sources,
+    policies_table,
+    predictions,
+    trouble,
+    value_per_fetch,
+    value_per_place,
+)
+
+SOURCES = feed_sources(8, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return crawl_sites(SOURCES, 2, 12, replications=3, seed=1)
+
+
+def test_the_same_seed_gives_the_same_publications_whatever_the_faults(runs):
+    again = crawl_sites(SOURCES, 2, 12, replications=3, seed=1, policies=("index",), share=0.5)
+    first = runs["index"][:, :, 0]
+    failing = again["index"][:, 3, 0] == 0
+    assert (again["index"][failing, :, 0] == first[failing]).all()
+    assert again["index"][:, 3].sum() > 0
+    assert runs["index"][:, 3].sum() == 0
+
+
+def test_the_mean_over_random_visits_tends_to_its_long_run_rate():
+    frequency = np.linspace(0.05, 0.9, 8)
+    reward = drawn_reward(SOURCES, frequency, 400)
+    assert reward[0] == pytest.approx(frequency @ SOURCES.u)
+    assert reward[-1] == pytest.approx(random_reward(SOURCES, frequency), rel=1e-9)
+    drawn = [
+        simulate(SOURCES, RandomPolicy(frequency), 8, 5, initial_state="fresh", rng=rng).reward
+        for rng in np.random.default_rng(0).spawn(3000)
+    ]
+    error = np.std(drawn, axis=0) / np.sqrt(len(drawn))
+    assert (np.abs(np.mean(drawn, axis=0) - reward[:5]) < 4 * error).all()
+
+
+def test_no_policy_is_expected_to_earn_more_than_the_bound():
+    expected = predictions(SOURCES, 2, 400, 200)
+    bound = relaxed_bound(SOURCES, 2)[0] / 2
+    assert set(expected) == {
+        "index", "fixed_frequencies", "round_robin", "lambda_crawl", "learned_index"
+    }  # fmt: skip
+    assert max(expected.values()) <= bound * (1 + 1e-9)
+    assert expected["index"] > expected["round_robin"]
+
+
+def test_crawled_value_is_what_the_model_expects_of_round_robin():
+    """Mean over sites within four standard errors."""
+    found = crawl_sites(SOURCES, 4, 12, replications=30, seed=2, policies=("round_robin",))
+    value = value_per_place(found["round_robin"], 2, 4)
+    error = value.std(ddof=1) / np.sqrt(value.size)
+    assert abs(value.mean() - predictions(SOURCES, 4, 12, 2)["round_robin"]) < 4 * error
+    assert value_per_fetch(found["round_robin"], 2) == pytest.approx(value)
+
+
+def test_trouble_costs_value_and_fails_its_share(runs):
+    table = trouble(
+        SOURCES, 2, untroubled=runs, shares=[0.5], outage=4, warm_up=2, seed=1
+    ).set_index(["faults", "share", "patience"])
+    assert 0.2 < table.loc[("single", 0.5, 64), "failed"] < 0.8
+    assert table.loc[("single", 0.0, 64), "failed"] == 0
+    assert table.loc["single"]["bound"].is_monotonic_decreasing
+    hasty, patient = (table.loc[("outage", 0.5, k), "failed"] for k in (1, 64))
+    assert patient < hasty
+
+
+def test_feeds_are_drawn_within_their_ranges():
+    sources = feed_sources(500, np.random.default_rng(0))
+    assert 0.05 <= sources.arrival_rate.min() < sources.arrival_rate.max() <= 1.0
+    site = random_site(sources, 5, np.random.default_rng(0))
+    assert max(times.size for times in site.published) <= 25  # no feed drops an item so soon
+
+
+def test_shares_of_no_fetches_are_none(runs, values):
+    """In a short crawl Nutch's schedule, which begins at 30 days, makes no fetch."""
+    idle = {name: found.copy() for name, found in runs.items()}
+    idle["nutch_adaptive"][:, :, 4:] = 0
+    table = compare_policies(idle, SOURCES, 2, 4)
+    saved = values()
+    assert saved["crawler-nutch-fetched"]["value"] is False
+    assert saved["crawler-index-fetched"]["value"] is True
+    shown = policies_table(table).loc["Nutch adaptive"]
+    assert (shown[["value per fetch made", "304 (%)"]] == "none").all()
+    assert np.isnan(value_per_fetch(idle["nutch_adaptive"], 4)).all()
+    assert "none" not in policies_table(table).loc["index, rates known"].tolist()

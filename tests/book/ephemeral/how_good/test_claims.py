@@ -1,0 +1,187 @@
+"""How good is the policy: verdicts turn on falsified models, and rows keep the order of bounds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.ephemeral import (
+    Utility,
+    four_sources,
+    long_run_cycle,
+    optimal_cycle,
+    whittle_index_at_age,
+)
+from analysis.ephemeral.instances import bunched
+from analysis.ephemeral.theory.printed import printed_index
+from analysis.results import NotConverged
+from analysis.sweep import sweep
+from book.ephemeral import how_good as page
+from book.ephemeral.how_good import (
+    INFORMED,
+    OBSERVED,
+    gain_by_truth,
+    optimality_row,
+    regained,
+    reward_by_observation,
+    self_tuning,
+    tunes,
+    visits_by_content,
+)
+from tests.support import assert_all_turn, verdicts
+
+FOUR, LAW = four_sources(), Utility("exponential")
+
+
+def formula_by(form):
+    """Return the error of a printed form of the index, in the place of the stable one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            page,
+            "whittle_index_at_age",
+            lambda sources, ages: printed_index(sources, sources.state_at_age(ages), form),
+        )
+        return page.formula_error(FOUR)
+
+
+def seen(observed):
+    """Rewards of the index policy that sees the contents of some sources, by their name."""
+    return reward_by_observation(FOUR, LAW, [125.0], observed, 1, 1000, 6, seed=2)[1]
+
+
+@pytest.fixture(scope="module")
+def true():
+    truth = replace(FOUR, arrival_rate=FOUR.arrival_rate * np.array([1, 1, 4, 1]))
+    rows = sweep(optimality_row, [(3, 1), (4, 2)], seed=3, replications=8, jobs=1, progress=False)
+    return page.Results(
+        instances=pd.DataFrame([row for point in rows for row in point]),
+        states=optimal_cycle(FOUR, 2).states,
+        cycle=long_run_cycle(FOUR, "whittle", 2),
+        single=long_run_cycle(FOUR, "whittle", 1),
+        error=page.formula_error(FOUR),
+        observed=seen(OBSERVED),
+        visits=visits_by_content(bunched(FOUR, 25), LAW, 2, 300, 2, seed=3),
+        tuned=self_tuning(FOUR, truth, LAW, OBSERVED, 400, 3, seed=4)[0],
+        bunching=25.0,
+        drift=4.0,
+    )
+
+
+def test_every_computed_verdict_turns_on_a_falsified_model(true):
+    undrifted = self_tuning(FOUR, FOUR, LAW, OBSERVED, 400, 3, seed=4)[0]
+    blind = seen(dict.fromkeys(OBSERVED, OBSERVED["none observed"]))
+    exchanged = seen({name: ~shown for name, shown in OBSERVED.items()})
+    whole = sweep(optimality_row, [(3, 3)], seed=3, replications=4, jobs=1, progress=False)
+    assert_all_turn(
+        page.claims,
+        (true,),
+        {
+            "the short form": (replace(true, error=formula_by("remark")),),
+            "one crawl an epoch": (replace(true, cycle=long_run_cycle(FOUR, "whittle", 1)),),
+            "other sources visited unobserved": (
+                replace(true, single=long_run_cycle(FOUR, "round-robin", 1)),
+            ),
+            "all sources crawled at each epoch": (
+                replace(true, instances=pd.DataFrame([row for point in whole for row in point])),
+            ),
+            "observation of nothing": (replace(true, observed=blind),),
+            "all observed in the place of none": (replace(true, observed=exchanged),),
+            "a truth that is as told": (replace(true, tuned=undrifted),),
+        },
+    )
+
+
+def test_the_verdicts_of_the_documents_own_model(true):
+    found = verdicts(page.claims(true))
+    assert found == {
+        "A-r-intro-static": "context",
+        "A-r-concl-simple": "holds",
+        "A-r-concl-nontrivial": "holds under",
+        "A-r-intro-dynamic": "holds under",
+        "A-r-concl-observed": "holds under",
+        "A-r-s7-mixed": "holds under",
+    }
+
+
+def test_visits_elsewhere_need_observation_only_where_expected_contents_give_none(true):
+    rotating = replace(true, single=long_run_cycle(FOUR, "round-robin", 1))
+    assert verdicts(page.claims(rotating))["A-r-intro-dynamic"] == "holds"
+
+
+def test_what_is_regained_is_a_share():
+    rewards = {"none observed": [1.0, 2.0], "half": [2.0, 3.0], INFORMED: [3.0, 4.0]}
+    found = regained({name: np.array(values) for name, values in rewards.items()}, "half")
+    assert found.value == pytest.approx(0.5)
+    assert found.half_width == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("more", "found"), [(1.0, True), (0.1, False)])
+def test_a_policy_tunes_itself_where_it_earns_clearly_more(more, found):
+    blind = np.array([1.0, 2.0, 3.0])
+    noise = np.array([-0.1, 0.1, 0.0])
+    assert tunes({"none observed": blind, "half": blind + more + noise}, "half") is found
+
+
+def test_the_closed_form_has_no_error_and_the_index_of_another_age_has(monkeypatch):
+    assert page.formula_error(FOUR) < 1e-12
+    late = lambda s, ages: whittle_index_at_age(s, ages + 1)  # noqa: E731
+    monkeypatch.setattr(page, "whittle_index_at_age", late)
+    assert page.formula_error(FOUR) > 0.01
+
+
+def test_optimality_rows_respect_the_order_of_bounds():
+    rows = sweep(optimality_row, [(3, 1), (4, 2)], seed=1, replications=6, jobs=1, progress=False)
+    for row in (row for point in rows for row in point):
+        for policy in ("whittle", "myopic", "round-robin", "spread", "periodic", "draws"):
+            assert row[policy] <= 1 + 1e-7, policy
+        assert 1 - 1e-9 <= row["bound"] <= row["fluid"] + 1e-9
+
+
+def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
+    solved = page.optimal_cycle
+    calls = []
+
+    def refuse_the_first(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 1:
+            raise NotConverged("too many joint ages")
+        return solved(*arguments, **options)
+
+    monkeypatch.setattr(page, "optimal_cycle", refuse_the_first)
+    rng = np.random.default_rng(8)
+    rows = [optimality_row((3, 1), rng) for _ in range(6)]
+    assert sum(row["redrawn"] for row in rows) == 1
+    assert all(row["whittle"] <= 1 + 1e-7 for row in rows)
+
+
+def test_sentences_on_lists_and_trivial_cycles_turn_with_the_rows():
+    rows = {"list, fluid": [1.0, 1.0], "list, relaxed": [1.1, 1.2]}
+    table = pd.DataFrame(rows).T
+    assert page.predicates_of_policies(table) == {"fluid-list-below": True}
+    assert page.predicates_of_policies(table[::-1].set_axis(table.index)) == {
+        "fluid-list-below": False
+    }
+    sets = pd.DataFrame(
+        {
+            "interval": [True, True, False, False],
+            "constant": [True, False, True, False],
+            "whittle": [1.0, 0.99, 0.98, 1.0],
+            "bound": [1.0, 1.0, 1.0, 1.01],
+            "periodic": [1.0, 0.9, 0.98, 0.9],
+        }
+    )
+    counted = page.count_trivial(sets)
+    assert (counted["with-interval"], counted["trivial-interval"]) == (2, 1)
+    assert (counted["with-single"], counted["trivial-single"]) == (2, 1)
+    assert (counted["trivial-met"], counted["odd"], counted["odd-misfit"]) == (0, 1, 1)
+    assert counted["some-nontrivial"] is True
+    assert page.count_trivial(sets[::2])["some-nontrivial"] is False
+
+
+def test_where_the_truth_adds_nothing_there_is_nothing_to_win_back():
+    rewards = {"none observed": np.array([1.0, 2.0]), "half": np.array([2.0, 3.0])}
+    won, known = gain_by_truth({**rewards, INFORMED: np.array([3.0, 4.0])}, "half")
+    assert (won, known.value) == pytest.approx((0.5, 2.0))
+    won, known = gain_by_truth({**rewards, INFORMED: rewards["none observed"]}, "half")
+    assert (won, known.value) == (0.0, 0.0)

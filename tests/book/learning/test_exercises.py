@@ -1,0 +1,36 @@
+"""What the solutions of the exercises say, by another route where there is one."""
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral.optimum.static import random_reward
+from analysis.ephemeral.sources import four_sources
+from analysis.learning.scheme.thresholds import soft_threshold_value
+from book.learning.exercises import crawls_by_unit, lifetimes, one_crawl
+
+
+def test_no_learner_depends_on_the_unit_of_content():
+    assert (crawls_by_unit(200).to_numpy() == 100).all()
+
+
+def test_without_steepness_each_source_is_crawled_every_other_epoch():
+    sources = four_sources()
+    flat = soft_threshold_value(sources, sources.u_star, 1e-9)
+    assert flat.engaged == pytest.approx(2)
+    assert flat.average_reward == pytest.approx((sources.u / (2 - sources.alpha)).sum())
+
+
+def test_the_upper_bounds_crawl_one_source_at_the_kappa_that_is_found():
+    sources = four_sources()
+    kappa, reward = one_crawl(sources)
+    found = soft_threshold_value(sources, sources.u_star, kappa)
+    assert found.engaged == pytest.approx(1, abs=1e-9)
+    assert reward < random_reward(sources, np.full(4, 0.25))
+
+
+def test_the_lifetimes_are_the_least():
+    sources = four_sources()
+    ages = lifetimes(sources)
+    assert (sources.alpha**ages <= 0.01).all()
+    assert (sources.alpha ** (ages - 1) > 0.01).all()
+    assert ages.dtype == np.int64

@@ -1,0 +1,244 @@
+"""All learners on the same arrivals, the hard cases, and sources met at one age."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.ephemeral.arrivals import Utility
+from analysis.ephemeral.instances import random_sources
+from analysis.ephemeral.sources import four_sources
+from analysis.learning.comparison import LearningCurves, compare_learners
+from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
+from book.learning import learners as page
+from book.learning import learners_figures as figures
+from book.learning.learners import claims
+from tests.support import assert_turns, verdicts
+
+
+def curves(loss, spread=0.001, runs=4, horizon=400):
+    """Runs that lose a share of a reward of 1 at every epoch, each a little more than the last."""
+    shares = loss + spread * (np.arange(runs) - (runs - 1) / 2)
+    expected = np.repeat(1 - shares[:, None], horizon, axis=1)
+    crawls = np.zeros((runs, 4), dtype=int)
+    return LearningCurves(
+        expected, expected.mean(axis=1), np.ones_like(expected), crawls, (), np.ones(horizon)
+    )
+
+
+def both(first, second, **settings):
+    ucb, thompson = page.SHORT["ce"], page.SHORT["thompson"]
+    return {ucb: curves(first, **settings), thompson: curves(second, **settings)}
+
+
+@pytest.fixture
+def saved(monkeypatch):
+    values = {}
+    monkeypatch.setattr(
+        page, "save_value", lambda name, value, **more: values.update({name: value})
+    )
+    return values
+
+
+def test_all_learners_meet_the_same_arrivals_at_every_budget():
+    runs = page.compare(four_sources(), [1, 2], horizon=40, replications=2, seed=1)
+    assert set(runs[1]) == set(runs[2]) == set(figures.STYLES) == set(page.SHORT.values())
+    assert all(c.expected.shape == (2, 40) for row in runs.values() for c in row.values())
+
+
+def test_adaptive_version_is_done_while_it_loses_little(monkeypatch):
+    ucb, blind = page.SHORT["ce"], page.SHORT["blind"]
+    every = page.side_by_side
+
+    def two(sources, budget):
+        return {name: every(sources, budget)[name] for name in (ucb, blind)}
+
+    monkeypatch.setattr(page, "side_by_side", two)
+    true = page.compare(four_sources(), [1], horizon=2000, replications=4, seed=1)
+    assert verdicts(claims(true)) == {"A-r-fut-adaptive": "done"}
+    assert_turns(claims, (true,), ({1: {ucb: true[1][blind]}},), ["A-r-fut-adaptive"])
+
+
+def test_who_leads_follows_the_losses():
+    one = page.leaders({"few": {1: both(0.02, 0.05)}})
+    assert one == "- few, $M = 1$: **certainty equivalence, UCB** loses least, 2%."
+    other = page.leaders({"few": {1: both(0.05, 0.02)}})
+    assert "**certainty equivalence, Thompson** loses least" in other
+    rng = np.random.default_rng(0)
+    noisy = curves(0.02)
+    noisy = replace(noisy, expected=noisy.expected + 0.01 * rng.standard_normal(4)[:, None])
+    tied = page.leaders({"few": {1: {"one": curves(0.02), "two": noisy}}})
+    assert "not significantly more" in tied
+
+
+def test_the_table_shows_loss_with_half_its_interval():
+    cells = page.loss_table(both(0.02, 0.6))
+    assert cells.loc["certainty equivalence, UCB", "loss (%)"] == pytest.approx(2.0)
+    assert cells.loc["certainty equivalence, UCB", "± (95%)"] == pytest.approx(0.205, abs=1e-3)
+    assert cells.loc["certainty equivalence, UCB", "epochs to 95%"] == "0"  # no interval
+    assert cells.loc["certainty equivalence, Thompson", "epochs to 95%"] == "never"
+
+
+def test_a_loss_above_the_limit_is_not_within():
+    rows = page.within({1: both(0.0002, 0.002, spread=1e-5)}, 0.1)
+    assert list(rows["within 0.1%"]) == [True, False]
+
+
+def test_numbers_of_the_page(saved):
+    few, many = {1: both(0.02, 0.05), 2: both(0.05, 0.02)}, {1: both(0.1, 0.2), 3: both(0.1, 0.2)}
+    for row in few.values():
+        row[page.SHORT["lspe"]] = curves(0.4)
+    page.save_comparisons(four_sources(), few, four_sources(), many)
+    assert saved["learners-lspe-ran"] is True
+    assert saved["learners-adaptive-leads"] is True
+    assert saved["learners-ce-loss"] == pytest.approx(2.0)
+    assert saved["learners-thompson-second-loss"] == pytest.approx(2.0)
+    assert saved["learners-many-thompson-gain"] == pytest.approx(-10.0)
+    assert (saved["learners-ce-ahead"], saved["learners-comparisons"]) == (3, 4)
+    assert saved["learners-all-runs"] == 40
+    assert saved["learners-used"] == 2
+    assert saved["learners-robin-second-loss"] > saved["learners-myopic-second-loss"] > 0
+
+
+def test_crawls_of_the_same_source_are_counted(saved):
+    few = four_sources()
+    alone, index = np.full((2, 50), few.u[0]), np.full(50, few.u_star[0] / 2)
+    page.save_repeated(
+        few, {"age-blind UCB1": LearningCurves(alone, alone[:, 0], alone, alone, (), index)}
+    )
+    assert (saved["learners-blind-again"], saved["learners-index-again"]) == (1.0, 0.0)
+
+
+def test_the_loss_is_saved_as_drawn(monkeypatch):
+    kept = {}
+    monkeypatch.setattr(
+        figures,
+        "save_figure",
+        lambda id, fig, data, caption, alt, **more: kept.update({id: (data, caption)}),
+    )
+    late = curves(0.0, spread=0.0)
+    late = replace(late, expected=np.where(np.arange(400) < 200, late.expected, 0.5))
+    monkeypatch.setattr(figures, "save_data", lambda *given: kept.update(runs=given[1]))
+    figures.save_loss("id", {1: both(0.05, 0.2) | {"LSPE(0), corrected": late}}, 4)
+    data, caption = kept["id"]
+    ends = data.groupby("learner")["mean"].last()
+    assert ends[page.SHORT["ce"]] == pytest.approx(5.0)
+    assert ends["LSPE(0), corrected"] == pytest.approx(25.0)
+    assert data[data.epoch <= 200].groupby("learner")["high"].max()["LSPE(0), corrected"] == 0
+    assert len(kept["runs"]) == 12
+    assert kept["runs"].groupby("learner").late_loss.mean()["LSPE(0), corrected"] == pytest.approx(
+        50
+    )
+    assert "The least at the end: certainty equivalence, UCB at $M = 1$" in caption
+
+
+def test_the_scheme_of_2019_may_lead_or_diverge(saved):
+    lspe = page.SHORT["lspe"]
+    few, many = {1: both(0.02, 0.05) | {lspe: curves(0.01)}}, {1: both(0.1, 0.2)}
+    page.save_comparisons(four_sources(), few, four_sources(), many)
+    assert saved["learners-adaptive-leads"] is False
+    few[1][lspe] = curves(0.01, runs=1)
+    page.save_comparisons(four_sources(), few, four_sources(), many)
+    assert saved["learners-lspe-ran"] is False
+
+
+@pytest.mark.parametrize("budget", [1, 2])
+def test_every_learner_plays(budget):
+    made = page.side_by_side(four_sources(), budget)
+    assert len(made) == 8
+    curves = compare_learners(
+        four_sources(),
+        made,
+        budget,
+        horizon=300,
+        replications=2,
+        seed=1,
+        utility=Utility("deterministic"),
+    )
+    assert all((c.engaged == budget).all() and not c.diverged for c in curves.values())
+    assert curves["certainty equivalence, UCB"].loss.value < curves["joint Q-learning"].loss.value
+
+
+def test_many_sources_leave_out_what_does_not_fit():
+    many = random_sources(20, np.random.default_rng(1))
+    made = page.side_by_side(many, 3)
+    assert "joint Q-learning" not in made
+    scheme = made["LSPE(0), corrected"]()
+    assert (scheme.options.threshold, scheme.options.features) == ("constant", "linear")
+    curves = compare_learners(many, made, 3, horizon=200, replications=2, seed=1)
+    assert all((c.engaged == 3).all() for c in curves.values())
+
+
+def test_a_budget_above_the_number_of_sources_is_refused():
+    with pytest.raises(ValueError, match=r"budget must be an integer in \[1, 4\], got 5"):
+        page.side_by_side(four_sources(), 5)
+
+
+def regrets(lost, half=0.001, limit=0.1):
+    """Regret of each learner, the same in every case but for what `lost` says by case and name."""
+    rows = []
+    for case in CASES:
+        for number, learner in enumerate([INFORMED, *LEARNERS]):
+            regret = lost.get((case, learner), 0.01 * (min(number, 7) + 1))
+            ends = (regret - half, regret + half)
+            rows.append((case, learner, regret, *ends, regret, ends[1], ends[1] <= limit))
+    columns = ["case", "learner", "regret", "low", "high", "excess", "excess_high", "holds"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_sentences_follow_the_numbers():
+    easy = page.hard_case_sentences(regrets({}), 0.1)
+    assert easy.count("UCB loses least, 2.0%") == len(CASES)
+    assert easy.count("all hold.") == len(CASES)
+    assert easy.endswith("**UCB**. It holds in every case.")
+    hard = page.hard_case_sentences(regrets({("drifting", name): 0.3 for name in LEARNERS}), 0.1)
+    assert "none holds" in hard
+    assert hard.endswith("It does not hold in: drifting.")
+    one = regrets({("drifting", "UCB"): 0.3})
+    assert "all hold but UCB." in page.hard_case_sentences(one, 0.1)
+    assert page.most_robust(one) == "Thompson"
+    assert page.holding(one)["UCB"] == [case for case in CASES if case != "drifting"]
+
+
+def test_intervals_that_overlap_are_said():
+    assert "intervals of Thompson overlap" in page.hard_case_sentences(regrets({}, half=0.006), 0.1)
+
+
+def test_the_table_marks_who_does_not_hold():
+    cells = page.regret_table(regrets({("drifting", "UCB"): 0.3}))
+    assert cells.loc["UCB", "drifting"] == "30.0 ± 0.1 (does not hold)"
+    assert cells.loc["UCB", "empty start"] == "2.0 ± 0.1"
+    assert list(cells.columns) == list(CASES)
+    assert cells.shape == (len(LEARNERS) + 1, len(CASES))
+
+
+def test_whether_a_memory_costs_follows_the_regrets():
+    assert page.memory_costs(regrets({}))
+    for case in ("empty start", "sparse and heavy"):
+        assert not page.memory_costs(regrets({(case, "UCB"): 0.2}))
+
+
+@pytest.fixture(scope="module")
+def confirmed():
+    return page.one_age_runs(4000, 4, 0)
+
+
+def test_optimism_keeps_a_wrong_estimate_and_draws_do_not(confirmed):
+    rows = page.one_age_table(confirmed)
+    assert rows.loc["UCB", "largest (%)"] > 3
+    assert rows.loc["UCB", "mean (%)"] > 2 * rows.loc["Thompson", "mean (%)"]
+    assert rows.loc["Thompson", "largest (%)"] < 1
+
+
+def test_the_page_quotes_what_was_found(confirmed, monkeypatch):
+    saved, tables = {}, {}
+    monkeypatch.setattr(page, "save_value", lambda name, value: saved.update({name: value}))
+    monkeypatch.setattr(
+        page, "save_table", lambda name, rows, *text, **more: tables.update({name: rows})
+    )
+    page.save_one_age(confirmed)
+    rows = tables["learners-locked"]
+    assert saved["learners-locked-ucb-worst"] == rows.loc["UCB", "largest (%)"]
+    assert saved["learners-locked-thompson"] == rows.loc["Thompson", "mean (%)"]
+    assert (saved["learners-locked-rarest"], saved["learners-locked-most"]) == (6, 33)

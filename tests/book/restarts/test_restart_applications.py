@@ -1,0 +1,26 @@
+"""What the page on applications claims, and that each claim would turn on a false model."""
+
+import pytest
+
+from analysis.restarts.instances.applications import example_queues
+from book.restarts.restart_applications import arms_table, claims
+from tests.support import verdicts
+
+COSTS = {"optimum": 2.0, "index policy": 2.01, "worst state first": 3.0}
+
+
+def test_applications_are_set_in_context_with_what_our_examples_cost():
+    found = claims(COSTS, COSTS)
+    assert set(verdicts(found).values()) == {"context"}
+    said = {claim.id: claim.context for claim in found}
+    assert "0.50% above the exact optimum, worst state first 50.0%" in said["C-app-machine"]
+
+
+def test_the_table_of_arms_holds_every_law():
+    arms = example_queues(4)[:2]
+    table = arms_table(arms, ["trickle", "bursts"], "holding", "sending")
+    assert len(table) == 2 * (5 + 1)
+    row = table.loc[("bursts", "1")]
+    assert [row[f"to {y}"] for y in range(5)] == pytest.approx([0, 0.8, 0, 0, 0.2])
+    assert table.loc[("bursts", "restart"), "to 0"] == pytest.approx(0.8)
+    assert (row["holding"], row["sending"]) == (1, 1)

@@ -1,0 +1,84 @@
+"""What the page on the myopic policy claims, and that each claim would turn on a false model."""
+
+import numpy as np
+import pytest
+
+from analysis.restarts.instances.systems import exact_costs, myopic_gaps
+from book.restarts.restart_myopic import claims, losses_of_the_index, table_of
+from book.restarts.shared import printed_ticks
+from tests.support import assert_turns, verdicts
+
+SETTING = {"seed": 0, "instances": 2, "states": 25, "paths": 10, "epochs": 30, "jobs": 1}
+BOTH = ["index", "myopic"]
+
+
+@pytest.fixture(scope="module")
+def cells():
+    sizes = {"arms": [25, 50, 75], "budgets": [1, 2, 5]}
+    return myopic_gaps(["shock", "one-step"], **SETTING, **sizes)
+
+
+@pytest.fixture(scope="module")
+def true(cells):
+    return {
+        "as_printed": myopic_gaps(["shock"], BOTH, **SETTING, arms=[25], control=False),
+        "replications": (5000, 250),
+        "cells": cells,
+        "cell_paths": 10,
+        "large": cells.loc[[0] * 100 + [len(cells) - 1] * 30],
+        "small": exact_costs(["lazy-simplex"], seed=1, instances=2, arms=3, jobs=1),
+        "alike": myopic_gaps(["shock"], BOTH, **SETTING, arms=[10], identical=True),
+        "drawn": (printed_ticks("C-e34-xaxis"), printed_ticks("C-e34-yaxis")),
+        "states": 25,
+    }
+
+
+def test_the_range_is_not_determined_and_the_conclusion_is_context(true):
+    found = verdicts(claims(**true))
+    assert found["C-e34-lo"] == found["C-e34-hi"] == found["C-e34-split"] == "not determined"
+    assert found["C-concl-myopic"] == "context"
+    assert found["C-eps-def"] == "context"
+    used = {"C-e34-100", "C-mc-5000", "C-mc-250", "C-e34-X", "C-e34-n", "C-e34-m"}
+    assert {found[id] for id in used | {"C-e34-xaxis", "C-e34-yaxis"}} == {"used"}
+
+
+def test_saving_is_a_share_of_the_myopic_cost(cells):
+    share = 100 * (cells.myopic - cells["index"]) / cells.myopic
+    np.testing.assert_allclose(share, cells.eps)
+
+
+def test_inputs_turn_with_the_simulations_and_the_axes(true, cells):
+    ticks, counts = true["drawn"]
+    for wrong, rows in [
+        ({"replications": (400, 100)}, {"C-mc-5000", "C-mc-250"}),
+        ({"cells": cells[(cells.arms > 25) & (cells.budget < 5)]}, {"C-e34-n", "C-e34-m"}),
+        ({"drawn": (ticks + 1, counts * 2)}, {"C-e34-xaxis", "C-e34-yaxis"}),
+        ({"states": 5}, {"C-e34-X"}),
+        ({"large": cells}, {"C-e34-100"}),
+    ]:
+        assert_turns(claims, true, true | wrong, rows)
+
+
+def test_the_conclusion_counts_what_was_computed(true):
+    said = {claim.id: claim.context for claim in claims(**true)}["C-concl-myopic"]
+    cells = true["cells"]
+    assert f"Of {len(cells)} systems" in said
+    assert f"better on {(cells.low > 0).sum()} and worse on {(cells.high < 0).sum()}" in said
+    assert "both are exactly equal" in said
+
+
+def test_systems_that_the_index_loses_are_those_with_its_best_ties(true):
+    small = true["small"].assign(index_best=[1.0, 1.1, 1.05, 1.0 + 1e-9], myopic=1.0)
+    found = losses_of_the_index(small)
+    assert np.allclose(found.loss, [10, 5])
+
+
+def test_the_table_has_the_savings_of_one_size(cells):
+    large = cells[(cells.arms == 75) & (cells.budget == 2)]
+    table = table_of(large, cells)
+    assert list(table.index) == ["shock", "one-step"]
+    shock = large[large.kernel == "shock"]
+    assert table["greatest"]["shock"] == shock.eps.max()
+    ahead = 100 * (1 - shock["index"] / shock.lookahead)
+    assert table["two epochs"]["shock"] == pytest.approx(ahead.median())
+    assert (table["in one bin"] >= 50).all()

@@ -1,0 +1,81 @@
+"""What the page on the optimum claims, and that each claim would turn on a false model."""
+
+import numpy as np
+import pytest
+
+from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms
+from analysis.restarts.instances.systems import exact_costs
+from book.restarts.restart_optimum import bands_of, claims, statements, with_ratios
+from book.restarts.shared import printed_ticks
+from tests.support import assert_all_turn, assert_turns, verdicts
+
+POLICIES = ["index", "index_best", "index_worst"]
+
+
+@pytest.fixture(scope="module")
+def true():
+    kernels = ["one-step", "lazy-simplex"]
+    rng = np.random.default_rng(0)
+    exact = exact_costs(kernels, POLICIES, seed=0, instances=3, arms=3, jobs=1)
+    return {
+        "systems": with_ratios(exact),
+        "instances": 100,
+        "arms": slide_arms("one-step", 5, 5, rng),
+        "larger": slide_arms("one-step", 1, 10, rng)[0],
+        "monotone": {
+            name: slide_arms(name, 1, 5, rng)[0].stochastically_monotone for name in kernels
+        },
+        "discount": SLIDE_DISCOUNT,
+        "drawn": (printed_ticks("C-e12-xaxis"), printed_ticks("C-e12-yaxis")),
+    }
+
+
+def test_close_is_context_and_the_range_is_open_at_its_lower_end(true):
+    found = verdicts(claims(**true))
+    assert found["C-close"] == found["C-concl-close"] == "context"
+    assert (found["C-e12-lo"], found["C-e12-hi"]) == ("not determined", "matches under")
+    assert found["C-alpha-def"] == "context"
+    inputs = {id for id in found if id.startswith(("C-e12-", "C-P", "C-Q", "C-c", "C-b"))}
+    inputs -= {"C-e12-lo", "C-e12-hi", "C-e12-fig", "C-e12-split", "C-close", "C-concl-close"}
+    assert {found[id] for id in inputs} == {"used"}
+
+
+def test_each_claim_turns_on_a_false_model(true):
+    systems = true["systems"]
+    one = systems[systems.budget == 1]["index"].to_numpy()
+    two = systems[systems.budget == 2]
+    assert_all_turn(
+        claims,
+        true,
+        {
+            "one repair for the index policy, two for the optimum": true
+            | {"systems": with_ratios(two.assign(index=one))},
+        },
+    )
+
+
+def test_inputs_turn_with_the_arms_and_the_axes(true):
+    ticks, counts = true["drawn"]
+    shifted = slide_arms("one-step", 1, 6, np.random.default_rng(0))[0]
+    for wrong, rows in [
+        ({"drawn": (ticks - 1, counts / 2)}, {"C-e12-xaxis", "C-e12-yaxis"}),
+        ({"arms": true["arms"][:4]}, {"C-e12-n"}),
+        ({"arms": [shifted] * 5}, {"C-e12-X"}),
+        ({"monotone": dict.fromkeys(true["monotone"], False)}, {"C-P-structured", "C-P-random"}),
+        ({"discount": 0.95}, {"C-beta"}),
+    ]:
+        assert_turns(claims, true, true | wrong, rows)
+
+
+def test_bands_count_what_is_below_the_printed_end(true):
+    bands = bands_of(with_ratios(true["systems"].assign(index=2 * true["systems"].optimal)))
+    assert (bands["below 95.5"] == 3).all()
+    assert np.allclose(bands["median"], 50)
+    assert len(bands) == 4
+
+
+def test_what_is_said_of_ties_and_initial_states_turns(true):
+    systems = true["systems"]
+    assert set(statements(systems).values()) == {True}
+    tied = systems.assign(alpha_worst=systems.alpha_best, index_best_least=1.0)
+    assert set(statements(tied).values()) == {False}

@@ -1,0 +1,174 @@
+"""What the page on thresholds claims, and that each claim would turn on a false model."""
+
+import numpy as np
+import pytest
+
+from analysis.restarts import thresholds, whittle_index
+from analysis.restarts.instances.generators import (
+    random_kernel,
+    shock,
+    slide_arm,
+    unstructured_arm,
+)
+from analysis.restarts.whittle.definition import evaluate_policy, least_over_policies
+from analysis.restarts.whittle.threshold import cycle_by_definition
+from book.restarts import restart_thresholds as page
+from book.restarts.restart_thresholds import (
+    a_crossing,
+    best_in_states,
+    by_route,
+    claims,
+    compare_cycles,
+    crossings_of_four,
+    gaps_at,
+    skipping_arm,
+)
+from tests.support import assert_all_turn, assert_turns, verdicts
+
+DISCOUNT = 0.9
+
+
+def indices(arm, *routes):
+    return tuple(whittle_index(arm, DISCOUNT, method=route).index for route in routes)
+
+
+@pytest.fixture(scope="module")
+def true():
+    rng = np.random.default_rng(3)
+    monotone = [slide_arm(random_kernel("lazy-simplex", 5, rng)) for _ in range(4)]
+    plain = [unstructured_arm(5, rng) for _ in range(4)]
+    pairs = [indices(arm, "ratio", "definition") for arm in monotone[:2]]
+    unseen, prices = skipping_arm(1.0), np.linspace(-30, 30, 61)
+    roots = [root for _, root in pairs]
+    skipped = indices(unseen, "ratio", "closed form", "definition")
+    gaps, same = gaps_at([*monotone[:2], unseen], DISCOUNT, [*roots, skipped[-1]])
+    return {
+        "discount": DISCOUNT,
+        "cycles": compare_cycles(monotone[:2] + plain[:2], DISCOUNT),
+        "by_condition": [thresholds(arm, DISCOUNT).optimal for arm in monotone],
+        "by_chance": [thresholds(arm, DISCOUNT).optimal for arm in plain],
+        "best": in_states(monotone + plain, prices),
+        "ratios": np.array([ratio for ratio, _ in pairs]),
+        "roots": np.array(roots),
+        "skipped": skipped,
+        "gaps": gaps,
+        "same": same,
+    }
+
+
+def in_states(arms, prices):
+    return np.array([best_in_states(thresholds(arm, DISCOUNT), prices) for arm in arms])
+
+
+def test_slide_14_holds_and_the_others_hold_under_conditions(true):
+    found = verdicts(claims(**true))
+    assert {id for id, verdict in found.items() if verdict == "holds"} == {
+        "C-C-D-N",
+        "C-continuous",
+        "C-thm-D",
+        "C-thm-N",
+        "C-w-lines",
+    }
+    assert {id for id, verdict in found.items() if verdict == "holds under"} == {
+        "C-threshold",
+        "C-lem-klambda",
+        "C-thm-w",
+        "C-concl-closed",
+    }
+
+
+def without_its_active_epoch(arm, discount, k):
+    """Return the sums over a cycle that ends when its last passive epoch does."""
+    cost, length = cycle_by_definition(arm, discount, k)
+    return cost, length - 1
+
+
+def at_no_price(arm, discount, penalty, policy):
+    """Return a policy's values where activity is not charged."""
+    return evaluate_policy(arm, discount, 0.0, policy)
+
+
+def test_each_claim_turns_on_a_false_model(true, monkeypatch):
+    rng = np.random.default_rng(3)
+    monotone = [slide_arm(random_kernel("lazy-simplex", 5, rng)) for _ in range(4)]
+    plain = [unstructured_arm(5, rng) for _ in range(4)]
+    prices = np.linspace(-30, 30, 61)
+    with monkeypatch.context() as patch:
+        patch.setattr(page, "cycle_by_definition", without_its_active_epoch)
+        short = compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
+    with monkeypatch.context() as patch:
+        patch.setattr(page, "evaluate_policy", at_no_price)
+        free = compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
+    myopic = [whittle_index(arm, 0.1, method="ratio").index for arm in monotone[:2]]
+    assert_all_turn(
+        claims,
+        true,
+        {
+            "a cycle without its active epoch": true | {"cycles": short},
+            "activity at no price": true | {"cycles": free},
+            "arms without structure": true
+            | {"by_condition": true["by_chance"], "by_chance": true["by_condition"]},
+            "a price that is paid out": true | {"best": in_states(monotone + plain, -prices)},
+            "the ratio at another discount": true | {"ratios": np.array(myopic)},
+            "lines at the index of another discount": true
+            | {"gaps": gaps_at(monotone[:2], DISCOUNT, myopic)[0]},
+        },
+        # Their conditions stand in words alone: no predicate decides them.
+        stands={"C-concl-closed", "C-thm-w", "C-threshold"},
+    )
+
+
+def test_both_cycle_theorems_turn_on_the_length(true):
+    short = true["cycles"].assign(length_sum=true["cycles"].length_sum - 1)
+    assert_turns(claims, true, true | {"cycles": short}, {"C-thm-D", "C-thm-N"})
+
+
+def test_the_ratio_must_be_undefined_in_the_state_that_is_skipped(true):
+    _, closed, root = true["skipped"]
+    wrong = true | {"skipped": (closed, closed, root)}
+    assert_turns(claims, true, wrong, {"C-thm-w", "C-concl-closed"})
+
+
+def test_best_threshold_in_states_costs_least_there():
+    rng = np.random.default_rng(5)
+    arms = [unstructured_arm(5, rng) for _ in range(20)] + [skipping_arm(1.0)]
+    prices = np.linspace(-20, 20, 81)
+    for arm in arms:
+        lines = thresholds(arm, DISCOUNT)
+        found, costs = best_in_states(lines, prices), lines.cost_at(prices)[:, :-1]
+        assert found.max() < arm.states
+        chosen = np.take_along_axis(costs, found[:, None], axis=1)[:, 0]
+        np.testing.assert_allclose(chosen, costs.min(axis=1), atol=1e-9)
+        assert (np.diff(found) >= 0).all()
+
+
+def test_lines_coincide_where_a_state_is_skipped(true):
+    assert true["same"] == 1
+    assert np.isnan(true["skipped"][0]).sum() == 1
+
+
+def test_from_the_reset_thresholds_can_be_best_though_the_crossings_fall():
+    arm = skipping_arm(50.0)
+    found = thresholds(arm, DISCOUNT)
+    assert np.allclose(found.crossings, [-1.5, 93.5, 2.3, 7.72], atol=1e-3)
+    for price in np.linspace(-5, 100, 22):
+        least = arm.reset @ least_over_policies(arm, DISCOUNT, price)
+        assert found.cost_at(price).min() == pytest.approx(least, abs=1e-12)
+    # From the skipped state they are not.
+    assert not found.optimal
+
+
+def test_lines_of_states_that_are_never_visited_do_not_cross():
+    lines = thresholds(slide_arm(shock(5, 0.6)), DISCOUNT)
+    meets = crossings_of_four(lines, 0)
+    assert np.isnan(meets[1, 2])
+    assert np.isfinite(meets[0, 1])
+    assert a_crossing(lines, 1) == 0
+    assert a_crossing(lines, 3) == 4
+    always = thresholds(slide_arm(random_kernel("lazy-simplex", 5, np.random.default_rng(1))), 0.9)
+    assert [a_crossing(always, k) for k in range(5)] == list(range(5))
+
+
+def test_a_ratio_that_is_not_defined_is_shown_as_such():
+    shown = by_route({"ratio": [-1.5, np.nan], "definition": [-1.5, 2.00004]})
+    assert shown.to_numpy().tolist() == [[-1.5, "0/0"], [-1.5, 2.0]]

@@ -1,0 +1,108 @@
+"""What the page on the growth of the switching curve computes and states."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from analysis.robots import RobotControl
+from analysis.robots.curve import ReducedQueue, check, optimal_sequence
+from analysis.robots.curve.diagrams import addable, curves
+from analysis.robots.curve.growth import opened
+from book.robots import robots_growth as page
+from book.robots.robots_bounds import require
+
+
+@pytest.fixture(scope="module")
+def found():
+    return page.Checks(
+        orders=page.orders(3, 3, [0.1, 1.0]),
+        live=page.live_checks(3),
+        fleet=check.largest_grown_fleet(),
+        convex=page.convex_checks(),
+        shorter=page.shortened_passage(),
+    )
+
+
+def test_what_the_page_states_is_checked(found):
+    assert (require(page.checked(found))["checked"] == "holds").all()
+
+
+def test_a_check_that_fails_stops_the_page(found):
+    negative = found.live.assign(**{"with a negative coefficient": 1})
+    for wrong in (
+        {"fleet": 8}, {"shorter": -1.0}, {"live": negative},
+        {"orders": replace(found.orders, only_added=False)},
+        {"convex": replace(found.convex, holds=False)},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="checks must hold"):
+            require(page.checked(replace(found, **wrong)))
+
+
+@pytest.mark.parametrize(("robots", "capacity", "rate"), [(3, 3, 0.1), (4, 2, 2.0), (2, 5, 8.0)])
+def test_a_box_is_started_exactly_from_its_index_on(robots, capacity, rate):
+    table = page.orders(robots, capacity, [rate]).table
+    finite = np.sort(table.loc[(table["index"] > 0) & np.isfinite(table["index"]), "index"])
+    assert (np.diff(table.sort_values("order")["index"].dropna()) >= 0).all()
+    for weight in np.sqrt(finite[:-1] * finite[1:])[np.diff(np.log(finite)) > 1e-6]:
+        policy = RobotControl(robots, rate, 1.0, capacity, float(weight)).solve().policy
+        started = [bool(policy[q, r]) for q, r in zip(table["q"], table["r"], strict=True)]
+        assert started == (table["index"] <= weight).tolist()
+
+
+def test_the_order_depends_on_the_rate():
+    assert page.orders(3, 3, [0.1, 1.0]).different == 2
+    assert page.orders(3, 3, [1.0]).different == 1
+
+
+def test_rates_that_share_a_line_give_up_curves(monkeypatch):
+    # Concave rates: the same code finds optima that are no curves.
+    sequence = optimal_sequence(3, [0.0, 3.0, 3.1, 3.2], 1.0, 3)
+    monkeypatch.setattr(page, "sequence_of", lambda *_: sequence)
+    assert not page.orders(3, 3, [3.0]).only_added
+
+
+def test_the_grown_fleet_is_the_largest_that_was_checked():
+    assert check.largest_grown_fleet() == check.ON_THE_WAY == page.GROWN
+
+
+@pytest.mark.parametrize(
+    ("robots", "capacity", "grown"), [(6, "4", 5), (9, ">= 9", 8), (2, ">= 2", 1)]
+)
+def test_one_capacity_that_fails_ends_the_growth(monkeypatch, tmp_path, robots, capacity, grown):
+    written = check.checked_fleets()
+    hit = (written["robots"] == robots) & (written["capacity"] == capacity)
+    written.loc[hit & (written["looked at"] == "on the way"), "holds"] = False
+    written.to_csv(tmp_path / "checked.csv", index=False)
+    monkeypatch.setattr(check, "PROOFS", tmp_path / "checked.csv")
+    assert check.largest_grown_fleet() == grown
+
+
+def test_growth_meets_few_curves():
+    table = page.growth_proofs(3)
+    assert (table["met on the way"] <= table["falling by 0 or 1"]).all()
+
+
+def test_convex_rates_are_checked_at_every_curve_of_two_and_three_robots(monkeypatch):
+    convex = page.convex_checks()
+    assert convex.holds
+    # (i) has a polynomial a box, (ii) one for each box that an addition makes addable.
+    places = [(queue, c) for queue in (ReducedQueue(2), ReducedQueue(3)) for c in curves(queue)]
+    second = sum(len(opened(queue, c, x, "all")) for queue, c in places for x in addable(queue, c))
+    assert convex.polynomials == sum(len(queue.boxes) for queue, _ in places) + second == 100
+    # Three robots of which the second and the third bring little more: one condition fails.
+    concave = [0, 3, 4, 5]
+    monkeypatch.setattr(
+        page, "convex_rates", lambda n, _: lambda x: [rate * x for rate in concave[: n + 1]]
+    )
+    assert not page.convex_checks().holds
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
+def test_the_solutions_for_two_and_three_robots(rate):
+    found = optimal_sequence(2, rate, 1, exact=True).breakpoints
+    assert found == (2 * rate / (1 + rate), 1 + 2 * rate)
+    low, high = page.ties()
+    assert page.index_gap(0.9 * low) > 0 > page.index_gap(1.1 * low)
+    assert page.index_gap(0.9 * high) < 0 < page.index_gap(1.1 * high)

@@ -1,0 +1,139 @@
+"""The static section: verdicts turn when a formula of it is another one."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from analysis.mdp import stationary_law
+from analysis.robots.static import limits, mm1k, theory
+from book.robots import exercises
+from book.robots import robots_static as module_of_claims
+from book.robots import robots_static as page
+from book.robots import robots_static_figures as figures
+from book.robots.robots_static import claims
+from tests.support import assert_all_turn, verdicts
+
+WRONG = {5: 0.8, 15: 0.5, 50: 0.1, 200: 0.0}
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Take a grid that is quick to evaluate."""
+    weights = np.geomspace(0.05, 30, 10)
+    for module in (page, module_of_claims):
+        monkeypatch.setattr(module, "LARGEST", 12)
+        monkeypatch.setattr(module, "WEIGHTS", weights)
+    monkeypatch.setattr(module_of_claims, "CAPACITIES", (2, 5, 8))
+
+
+def test_the_verdicts_on_the_draft(small):
+    said = verdicts(claims(WRONG, 5.7))
+    wrong = ["D-abs-closed", "D-concl-cost", "D-eq11", "D-eq14", "D-intro-cost", "D-prop2-bound",
+             "D-xref"]  # fmt: skip
+    assert sorted(id for id, v in said.items() if v == "does not hold") == wrong
+    assert {said[id] for id in ("D-fig1", "D-fig2", "D-t3", "D-lem2-K0")} == {"not determined"}
+    assert {said[id] for id in ("D-assump", "D-eq1")} == {"context"}
+    assert {said[id] for id in ("D-prop1", "D-R-double")} == {"holds under"}
+    assert said["D-eq9"] == "holds"
+    assert said["D-fig2-57"] == "used"
+
+
+def negative_starvation(rho, gamma, capacity, *_):
+    """Return the cost with the wrong sign before the starvation."""
+    starved = gamma * mm1k.starvation_probability(rho, capacity)
+    return static_cost(rho, gamma, capacity) - 2 * starved
+
+
+def root_of_14(gamma, capacity):
+    """Return the load at which (14) as printed, with K = 5, is 0."""
+    return brentq(page.printed_14, 1.0, 3.0, args=(gamma, capacity, 5))
+
+
+#: Functions of the model and of its theory, as they are.
+load, static_cost, numerator = mm1k.optimal_load, mm1k.static_cost, theory.numerator
+loss_rate, full_probability = mm1k.loss_rate, mm1k.full_probability
+limit_cost, turning = limits.infinite_capacity_cost, limits.turning_capacity
+reduced = theory.reduced_numerator
+cost, zero_order = theory.cost, theory.zero_order_at_one
+FALSIFIED = {
+    "losses counted as a rate": {
+        "mm1k.full_probability": lambda rho, k: rho * full_probability(rho, k),
+        "mm1k.loss_rate": lambda rho, k, *_: rho * full_probability(rho, k),
+    },
+    "the best load is the root of (14) as printed": {
+        "mm1k.optimal_load": lambda g, k, *_: root_of_14(g, k) if (g, k) == (2.0, 8) else load(g, k)
+    },
+    "the slope of the cost as (11) is printed": {"theory.slope_ratio": page.printed_11},
+    "best loads a fifth too high, whatever the capacity": {
+        "mm1k.optimal_load": lambda g, k, *_: 1.2 * load(g, k),
+        "limits.turning_capacity": lambda *_: 2,
+    },
+    "R with the wrong sign": {"theory.numerator": lambda *a: -numerator(*a)},
+    "R off by one": {"theory.numerator": lambda *a: numerator(*a) + 1},
+    "a cost without its starvation": {"theory.cost": lambda rho, g, k: cost(rho, 0 * g, k)},
+    "a zero counted by another weight": {
+        "theory.zero_order_at_one": lambda g, k: zero_order(g + Fraction(9, 10), k)
+    },
+    "S with the wrong sign": {"theory.reduced_numerator": lambda *a: -reduced(*a)},
+    "another zero of the slope of S": {"theory.reduced_minimum": lambda g, k: g / k},
+    "the weight of the draft's bound": {"mm1k.critical_gamma": lambda k, *_: (k + 1) / k},
+    "half the cost at infinite capacity": {
+        "limits.infinite_capacity_cost": lambda *a: limit_cost(*a) / 2
+    },
+    "a later turn": {"limits.turning_capacity": lambda g, *_: turning(g) + 2},
+    "a load that falls with the weight": {
+        "mm1k.optimal_load": lambda g, k, *_: 0.9 / g / k,
+        "limits.turning_capacity": lambda *_: 2,
+    },
+    "a loss that falls": {"mm1k.loss_rate": lambda rho, k, *_: -loss_rate(rho, k)},
+    "starvation of a full queue": {"mm1k.starvation_probability": lambda *a: full_probability(*a)},
+    "a starving queue that earns": {"mm1k.static_cost": negative_starvation},
+    "a queue that balances other rates": {
+        "robots_static.stationary_law": lambda rates: stationary_law(rates.T.tocsr())
+    },
+    "one robot at most": {"mm1k.optimal_robots": lambda *_: 1},
+}
+
+
+@pytest.fixture
+def falsified(monkeypatch):
+    """Return the claims of the page with functions of the model replaced, by name."""
+    homes = {"mm1k": mm1k, "limits": limits, "theory": theory, "robots_static": module_of_claims}
+
+    def said(changes):
+        with monkeypatch.context() as patch:
+            for name, wrong in changes.items():
+                home, function = name.split(".")
+                patch.setattr(homes[home], function, wrong)
+            return claims(WRONG, 5.7)
+
+    return said
+
+
+def test_every_computed_verdict_turns_on_another_model(small, falsified):
+    # The conditions of the last four stand in words alone: no predicate decides them.
+    stands = {"D-R-double", "D-eq15", "D-eq16", "D-prop1"}
+    wrong = {name: (changes,) for name, changes in FALSIFIED.items()}
+    assert_all_turn(falsified, ({},), wrong, stands=stands)
+
+
+def test_the_approximation_for_large_queues_fails_for_small_ones():
+    shares = page.wrong_shares(40, np.random.default_rng(1))
+    assert shares[5] > 0.3 > 0.1 > shares[200]
+
+
+def test_the_words_on_the_figures_follow_from_what_they_draw():
+    ks = np.array([2, 5, 9])
+    assert "rises throughout" in figures.how_it_runs(0.5, ks, np.array([0.5, 0.6, 0.7]))
+    assert "up to K = 5 and falls" in figures.how_it_runs(2.0, ks, np.array([1.0, 1.2, 1.1]))
+    assert "falls throughout" in figures.how_it_runs(4.0, ks, np.array([1.4, 1.2, 1.1]))
+    assert figures.most_at_small_queues({9: 3, 2: 8, 5: 4})
+    assert not figures.most_at_small_queues({2: 8, 5: 8})
+
+
+def test_the_solutions_agree_with_the_best_numbers():
+    weight = exercises.second_robot()
+    assert [mm1k.optimal_robots(0.6, weight * factor, 5) for factor in (0.99, 1.01)] == [1, 2]
+    assert exercises.loads_at_twice().idxmax() == limits.turning_capacity(2.0)

@@ -1,0 +1,39 @@
+"""A run of a notebook without a notebook: the folder, the variable and what the runner wrote."""
+
+import json
+
+import matplotlib.pyplot as plt
+import pytest
+
+from scorecard.run import VARIABLE, run_facts
+from scorecard.saving import provenance, records
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures():
+    """Close what a test has drawn and left open."""
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def start_run(tmp_path, monkeypatch):
+    """Return a function that pretends to be the kernel of a new run and returns its folder."""
+
+    def start(name="run", *, document=True, notebook="part/some-notebook", parameters=None):
+        folder = tmp_path / name
+        folder.mkdir()
+        facts = {"notebook": notebook, "parameters": parameters or {}, "given": {}, "files": {}}
+        text = json.dumps({**facts, "document": document, "profile": "paper", "key": "k"})
+        (folder / "run.json").write_text(text)
+        (folder / "seconds.txt").write_text("1.0\n")
+        (folder / "cpu.txt").write_text("2.5\n")
+        monkeypatch.setenv(VARIABLE, str(folder))
+        monkeypatch.setattr(records, "_records", {})
+        monkeypatch.setattr(records, "_values", {})
+        monkeypatch.setattr(provenance, "saved", {})
+        run_facts.cache_clear()
+        return folder
+
+    yield start
+    run_facts.cache_clear()

@@ -1,0 +1,104 @@
+"""The place of an explorable on its page, and the scripts that come with it alone."""
+
+import json
+import re
+
+import pytest
+
+from scorecard.collate import DATA
+from tests.scorecard.pages.test_sphinx_ext import EVIL, built
+
+PLACE = """# A page
+
+```{explorable} explore-it
+:figure: page-still
+:values: page-rates
+:data: page-still
+:columns: way loss
+:printed: A-r-25466
+```
+"""
+STILL = "id,way,loss\n1,first,0.123456789012\n2,%s,\n"
+
+
+@pytest.fixture
+def stage(tmp_path):
+    """Results of one page, and scripts that show in which order they are loaded."""
+    data = {
+        "figures": {"page-still": {}},
+        "values": {"page-rates": {"value": [1.5, 2.0]}, "page-one": {"value": 1.5}},
+        "runs": {"part/page": {"parameters": {"budget": 1}, "given": {}}},
+        "document": True,
+        "profile": "paper",
+    }
+    (tmp_path / DATA).write_text(json.dumps(data))
+    (tmp_path / "_site/figures").mkdir(parents=True)
+    (tmp_path / "_site/figures/page-still.csv").write_text(STILL % EVIL)
+    (tmp_path / "explorables").mkdir()
+    for name in ("views-a.js", "views-b.js", "plot.js", "math.js", "frame.js", "explorables.css"):
+        (tmp_path / "explorables" / name).write_text("")
+    (tmp_path / "explorables/views-a.js").write_text('book.define("explore-it", () => ({}));')
+    return tmp_path
+
+
+def render(stage, monkeypatch, text=PLACE):
+    (stage / "page.md").write_text(text)
+    return built(stage, "page", monkeypatch)
+
+
+def test_a_place_holds_parameters_values_data_and_prints(stage, monkeypatch):
+    text = render(stage, monkeypatch)
+    found = re.search(r'<div class="explorable"([^>]*)><script type="[^"]*">(.*?)</script>', text)
+    assert 'data-explorable="explore-it"' in found[1]
+    assert 'data-figure="page-still"' in found[1]
+    assert "hidden" in found[1]
+    assert EVIL not in found[2]
+    assert json.loads(found[2]) == {
+        "parameters": {"budget": 1},
+        "values": {"page-rates": [1.5, 2.0]},
+        "rows": {"way": ["first", EVIL], "loss": [0.12345679, None]},
+        "printed": {"A-r-25466": "254.66"},
+    }
+
+
+def test_a_page_without_a_notebook_names_one_and_what_is_replaced(stage, monkeypatch):
+    options = ":notebook: page\n:instead: front-still\n:figure: page-still"
+    text = render(stage, monkeypatch, PLACE.replace(":figure: page-still", options))
+    assert 'data-figure="page-still" data-instead="front-still" hidden' in text
+
+
+def test_a_sentence_is_tied_to_an_explorable(stage, monkeypatch):
+    roles = "{sets}`explore-it M page-one:.1f`, {follows}`explore-it gain page-one:.3f`"
+    text = render(stage, monkeypatch, f"# A page\n\nWith {roles}.\n")
+    assert 'data-sets="explore-it" data-control="M">1.5</span>' in text
+    assert 'data-follows="explore-it" data-number="gain" data-decimals="3">1.500</span>' in text
+
+
+def test_scripts_are_deferred_in_the_order_of_their_needs(stage, monkeypatch):
+    text = render(stage, monkeypatch)
+    scripts = re.findall(r'<script defer="defer" src="_static/(math|frame|plot|views-.)\.js', text)
+    assert scripts == ["math", "frame", "plot", "views-a"]
+    assert "explorables.css" in text
+
+
+def test_a_page_without_an_explorable_loads_none_of_it(stage, monkeypatch):
+    text = render(stage, monkeypatch, "# A page\n")
+    assert not re.search(r"(math|frame|plot|views-a)\.js|explorables\.css", text)
+
+
+@pytest.mark.parametrize(
+    ("told", "instead", "said"),
+    [
+        (":figure: page-still", ":figure: page-other", "needs the id of a figure"),
+        ("explore-it", "explore-that", "no script in explorables defines 'explore-that'"),
+        ("page-rates", "page-rate", "no notebook saved a value 'page-rate'"),
+        (":data: page-still", ":data: page-other", "no notebook saved data 'page-other'"),
+        ("way loss", "way gain", "page-still.csv has no column 'gain'"),
+        (":columns: way loss\n", "", ":data: page-still needs :columns:"),
+        ("A-r-25466", "A-r-1", "no document prints a row 'A-r-1'"),
+    ],
+)
+def test_what_no_notebook_left_behind_fails_the_page(stage, monkeypatch, told, instead, said):
+    assert PLACE.count(told) == 1
+    with pytest.raises(AssertionError, match=re.escape(said)):
+        render(stage, monkeypatch, PLACE.replace(told, instead))

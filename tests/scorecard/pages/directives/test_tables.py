@@ -1,0 +1,89 @@
+"""A table on its page: number, caption, headings with their scope, and the links to cite it."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from scorecard.collate import DATA
+from tests.scorecard.pages.test_sphinx_ext import EVIL, built
+
+TABLE = {
+    "id": "page-rewards",
+    "caption": f"Rewards at $M = 1$ *rise*, {EVIL}.",
+    "header": ["policy", r"$\gamma$, per epoch"],
+    "heads": 1,
+    "numeric": [False, True],
+    "rows": [[f"a -- *b* {EVIL}", "1.5"], ["second", "–"]],
+    "instances": "page-instances",
+    "notebook": "page",
+}
+PAGE = "# A page\n\n```{repro-table} page-rewards\n```\n\nSee {numref}`page-rewards`.\n"
+
+
+class Elements(HTMLParser):
+    """Elements of a page with their attributes and the text directly in them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append([tag, dict(attrs), ""])
+
+    def handle_data(self, data):
+        if self.found:
+            self.found[-1][2] += data
+
+    def all(self, tag):
+        return [(attributes, text) for name, attributes, text in self.found if name == tag]
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    (tmp_path / "page.md").write_text(PAGE)
+    data = {"tables": {"page-rewards": TABLE}, "runs": {}, "document": True, "profile": "paper"}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    return built(tmp_path, "page", monkeypatch)
+
+
+def test_cells_are_text_and_headings_have_their_scope(page):
+    elements = Elements(page)
+    heads = [(attributes["scope"], text.strip()) for attributes, text in elements.all("th")]
+    assert [scope for scope, _ in heads] == ["col", "col", "row", "row"]
+    assert heads[0][1] == "policy"
+    assert heads[2][1] == f"a -- *b* {EVIL}"  # as it is, whatever Markdown would make of it
+    cells = elements.all("td")
+    assert [text.strip() for _, text in cells] == ["1.5", "–"]
+    assert all(attributes["class"] == "number" for attributes, _ in cells)
+    assert EVIL not in page
+
+
+def test_the_caption_is_numbered_and_the_table_is_reached_by_keyboard(page):
+    assert re.search(r'<span class="caption-number">Table 1 ?</span>', page)
+    assert "<em>rise</em>" in page
+    assert re.search(r'See <a [^>]*href="#page-rewards"><span[^>]*>Table 1</span></a>', page)
+    (scroller,) = [a for a, _ in Elements(page).all("div") if a.get("tabindex")]
+    assert scroller["role"] == "region"
+    assert f'id="{scroller["aria-labelledby"]}"' in page
+
+
+def test_a_table_links_to_its_data_instances_provenance_and_citation(page):
+    links = {
+        text.split(" ·")[0].strip(): a["href"] for a, text in Elements(page).all("a") if "href" in a
+    }
+    assert links["permalink"] == "#page-rewards"
+    assert links["data"] == "tables/page-rewards.csv"
+    assert links["instances"] == "data/page-instances.csv"
+    assert links["provenance"] == "tables/page-rewards.json"
+    assert links["cite"] == "tables/page-rewards.bib"
+
+
+def test_a_table_that_no_notebook_saved_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "page.md").write_text(PAGE)
+    data = {"tables": {}, "runs": {}, "document": True, "profile": "paper"}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    with pytest.raises(AssertionError, match="no notebook saved a table 'page-rewards'"):
+        built(tmp_path, "page", monkeypatch)

@@ -1,0 +1,306 @@
+"""What pages say of computed values and of figures; the rest is tested on the built book."""
+
+import io
+import json
+import re
+from html import unescape
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from scorecard.collate import DATA
+from scorecard.pages import collated, rerun
+from scorecard.pages.directives import scorecard, template
+from scorecard.pages.directives.template import TEMPLATES, _why, computed_text
+from scorecard.pages.links import rows as rows_of_pages
+from scorecard.prints import Document, Printed
+from scorecard.run import DIGITS, FORMATS
+from scorecard.running.notebooks import Parameter
+from scorecard.verdicts import VERDICTS
+
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.mark.parametrize(
+    ("computed", "interval", "shown"),
+    [
+        ("260.3856", None, "260.3856"),
+        ("260.3856", [259.99999, 260.5], "260.3856 (260.0000 to 260.5000)"),
+        ("12345.6", [12345.1, 12346.2], "12345.6 (12345.1 to 12346.2)"),
+        ("160", [155.4, 164.6], "160 (155 to 165)"),
+        ("[95.520, 100.000]", [95.1, 100.0], "[95.520, 100.000] (95.100 to 100.000)"),
+        ("1.23456e+08", [1.2e8, 1.3e8], "1.23456e+08 (1.2e+08 to 1.3e+08)"),
+        ("", None, ""),
+    ],
+)
+def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown):
+    assert computed_text({"computed": computed, "interval": interval}) == shown
+
+
+def built(folder, page, monkeypatch):
+    """Render one page and return its HTML; Sphinx must have nothing to say of it."""
+    parameter = Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled")
+    notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter}, relations=[])
+    monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
+    settings = {
+        "extensions": ["myst_parser", "scorecard.pages.sphinx_ext"],
+        "myst_enable_extensions": ["dollarmath", "colon_fence"],
+        "root_doc": page,
+        "numfig": True,
+        "smartquotes": False,
+    }
+    out = folder / "out"
+    warnings = io.StringIO()
+    with docutils_namespace():
+        Sphinx(folder, None, out, out, "html", settings, status=None, warning=warnings).build()
+    assert warnings.getvalue() == ""
+    return (out / f"{page}.html").read_text()
+
+
+def test_a_page_says_how_it_is_rerun_and_folds_its_parameters(tmp_path, monkeypatch):
+    (tmp_path / "page.md").write_text("# A page\n")
+    data = {"runs": {"page": {"given": {}, "files": {}}}, "document": True, "profile": "paper"}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    text = built(tmp_path, "page", monkeypatch)
+    folded = text[text.index("<details><summary>Parameters</summary>") : text.index("</details>")]
+    words = " ".join(re.sub(r"<[^>]+>", "", folded).split())
+    assert "budget = 1, sources per epoch: how many are crawled (int, in [1, N])" in words
+    assert "make run NB=page" in re.sub(r"<[^>]+>", "", text[: text.index("<details>")])
+
+
+BUDGET = {"budget": 1}
+#: A rerun's page, where no book is built.
+BOOK = {"address": "", "targets": {}, "numbers": {}}
+WHEN = """# A page
+
+:::{when} page-rises
+It rises.
+:::
+
+:::{when} not page-rises
+It does not rise.
+:::
+"""
+
+
+@pytest.mark.parametrize(("rises", "said"), [(True, "It rises."), (False, "It does not rise.")])
+def test_a_sentence_is_bound_to_the_predicate_that_it_states(tmp_path, monkeypatch, rises, said):
+    (tmp_path / "page.md").write_text(WHEN)
+    data = {"runs": {}, "document": True, "profile": "paper"}
+    data["values"] = {"page-rises": {"value": rises}}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    text = built(tmp_path, "page", monkeypatch)
+    assert re.findall(r"<p>(It [^<]*)</p>", text) == [said]
+
+
+@pytest.mark.parametrize("argument", ["page-value", "page-unknown", "unless page-rises"])
+def test_a_sentence_without_a_predicate_is_refused(tmp_path, monkeypatch, argument):
+    (tmp_path / "page.md").write_text(WHEN.replace("not page-rises", argument))
+    data = {"runs": {}, "document": True, "profile": "paper"}
+    data["values"] = {"page-rises": {"value": True}, "page-value": {"value": 1}}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    with pytest.raises(AssertionError, match=argument.split()[-1]):
+        built(tmp_path, "page", monkeypatch)
+
+
+def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monkeypatch):
+    """Even where a notebook hands on a reader's words as they are."""
+    figure = {"notebook": "page", "alt": f'"{EVIL}', "instances": None}
+    said = {"page-inside": f"An item of {EVIL} at $M = 1$ *rises*.", "page-alone": EVIL}
+    figures = {id: figure | {"id": id, "caption": caption} for id, caption in said.items()}
+    (tmp_path / "page.md").write_text(
+        "# A page\n\n```{repro-figure} page-inside\n```\n\n```{repro-figure} page-alone\n```\n\n"
+        "```{gallery}\n```\n"
+    )
+    runs = {
+        "page": {"given": {"law": EVIL}, "files": {}}
+        | dict.fromkeys(("documents", "parameters"), BUDGET)
+    }
+    data = {"figures": figures, "runs": runs, "document": False, "profile": "paper", "book": BOOK}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    (tmp_path / "_site/figures").mkdir(parents=True)
+    (tmp_path / "_site/thumbnails").mkdir()
+    for name in figures:
+        (tmp_path / f"_site/thumbnails/{name}.png").touch()
+        for suffix in FORMATS:
+            (tmp_path / f"_site/figures/{name}.{suffix}").write_text("<svg/>")
+    text = built(tmp_path, "page", monkeypatch)
+    shown = text[text.index('class="body"') :]
+    assert EVIL not in shown
+    assert shown.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 9  # captions, alt texts, note
+    assert "<em>rises</em>" in shown
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Build a page with all tables from the results of a small book, and return it as HTML."""
+    odd = "a | b * c_d $e$ <i>f</i> [g](h) `i` {value}`j`"
+    rows = {
+        "X-1": Printed("X-1", "x", "section 1", "number", odd, None, ""),
+        "X-2": Printed("X-2", "x", "section 2", "claim", "words", None, ""),
+        "Y-1": Printed("Y-1", "y", "page 3", "claim", "other words", None, ""),
+    }
+    documents = {
+        "x": Document("x", "The document", "the document", "key", 3),
+        "y": Document("y", "The slides", "the slides", "key", 1),
+    }
+    verdict = {"interval": None, "reason": odd, "condition": "", "page": "part/page"}
+    verdict |= {"basis": "computed", "proof": "", "assumes": ["choice one", "choice two"]}
+    code = "book.robots.robots_open:claims"
+    verdicts = {
+        "X-1": verdict
+        | {"verdict": "matches", "computed": "1.50", "interval": [1.0, 2.0], "code": code},
+        "X-2": verdict | {"verdict": "does not hold", "computed": "", "basis": "judged"},
+        "Y-1": verdict
+        | {"verdict": "holds under", "condition": "n > 1", "computed": "", "page": "elsewhere"},
+    }
+    erratum = {"document": "x", "place": odd, "printed": "$|x|$", "corrected": "*two*"}
+    erratum |= {
+        "id": "E-1",
+        "also": "X-1",
+        "kind": "typo",
+        "weight": "result",
+        "consequence": "much",
+    }
+    run = {"seconds": 1.25, "cpu": 2.5, "given": {"rates": [1, 2], "law": "x_y"}}
+    quick = {"seconds": {"page": 7.5}, "compilation": 3.0, "repeated": {"again": 1, "all": 2}}
+    quick["bytes"] = {"results": 2_000_000, "pages": 3_456_789}
+    full = {"seconds": {"page": 10}, "compilation": 0}
+    builds = {"quick": quick, "full": full, "paper": {"repeated": {"again": 1, "all": 2}}}
+    data = {
+        "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
+        "verdicts": verdicts, "builds": builds,
+        "machine": {"processor": "a | b", "threads": "1"},
+        "edition": {"version": "0.1", "commit": "abc_1", "citation": "The book (2026)."},
+        "errata": [erratum | {"record": "X-2", "page": "part/page"}],
+    }  # fmt: skip
+    (tmp_path / "part").mkdir()
+    names = ("verdicts", "scorecard", "coverage", "bases", "errata", "build-info")
+    (tmp_path / "part/page.md").write_text(
+        "# A page\n\nIt is {printed}`X-1`.\n\n"
+        + "".join(f"```{{{name}}}\n```\n\n" for name in names)
+    )
+    (tmp_path / DATA).write_text(json.dumps(data))
+    for module in (rows_of_pages, scorecard, template, collated):
+        monkeypatch.setattr(module, "printed_rows", lambda: rows)
+    for module in (scorecard, template):
+        monkeypatch.setattr(module, "documents", lambda: documents)
+    text = built(tmp_path, "part/page", monkeypatch)
+    return (
+        odd,
+        text,
+        {name: table(text, name) for name in re.findall(r'<table class="(book-\S+)', text)},
+    )
+
+
+def table(text, name):
+    """Return the cells of a table, as text, and its HTML."""
+    html = text[text.index(f'<table class="{name}') :]
+    html = html[: html.index("</table>")]
+    cells = [
+        [
+            unescape(re.sub(r"<[^>]+>", "", cell)).strip()
+            for cell in re.findall(CELL, row, re.DOTALL)
+        ]
+        for row in html.split("<tr")[1:]
+    ]
+    return cells, html
+
+
+CELL = r"<t[hd](?: [^>]*)?>(.*?)(?=</t[hdr]>|<t[hdr][ >]|</t(?:head|body|able)>|\Z)"
+
+
+def test_the_tables_of_a_page_hold_what_the_results_say(tables):
+    """In each cell, to the letter, whatever Markdown would make of it."""
+    odd, text, found = tables
+    typeset = odd.replace("$e$", r"\(e\)").replace("c_d", r"\(c_{d}\)")
+    cells, html = found["book-verdicts"]
+    assert cells == [
+        ["Row", "Printed", "Computed", "Verdict, basis", "Where, why"],
+        ["X-1", odd.replace("$e$", r"\(e\)"), "1.50 (1.00 to 2.00)", "matchescomputedcode",
+         f"the document, section 1{typeset}. Assumes: choice one; choice two"],
+        ["X-2", "words", "", "does not holdjudged",
+         f"the document, section 2{typeset}. Assumes: choice one; choice two"],
+    ]  # fmt: skip
+    assert 'id="row-X-1"' in html
+    code = "code/book-robots-robots_open-claims.txt"
+    assert f'<a href="../{code}">code</a>' in html
+    assert 'class="verdict verdict-does-not-hold"' in html
+    cells, html = found["book-scorecard"]
+    assert [row[0] for row in cells] == ["Row", "the document", "X-1", "X-2", "the slides", "Y-1"]
+    assert cells[3][1:] == [
+        "does not hold", "choice one; choice two", "", "words", "section 2", "claim", typeset,
+        "judged",
+    ]  # fmt: skip
+    assert cells[2][4] == odd.replace("$e$", r"\(e\)")
+    assert cells[2][-2:] == ["number", typeset]  # the usual basis is not named
+    assert '<a href="#mention-X-1">X-1</a>' in html
+    assert '<a href="#row-X-1">1.50 (1.00 to 2.00)</a>' in html
+    assert '<td><a href="#row-X-2">X-2</a><td class="verdict-differs">does' in html
+    assert cells[5][2] == "n > 1"
+    assert 'href="#row-Y-1"' not in html  # its page is not in this book
+    choices = re.search(r'<div data-[^>]*data-verdict="([^"]*)"[^>]* id="scorecard-choices"', text)
+    assert choices[1].split("|") == [name for name in VERDICTS if name != "missing"]
+    assert found["book-coverage"][0][1:] == [
+        ["The document", "2", "1", "0", "0", "1", *"0000", "0, 1 still to come", *"1001"],
+        ["The slides", "1", "0", "1", *"0000000", *"1000"],
+    ]
+    assert found["book-turned"][0][1:] == [
+        ["The document", "1", "0", "0", "0", "1", "0"],
+        ["The slides", "1", "1", "0", "0", "0", "0"],
+    ]
+    cells, html = found["book-errata"]
+    assert cells[1] == [
+        f"the document, {odd}: typo", r"\(|x|\)", "two", "muchX-2 (does not hold), X-1",
+    ]  # fmt: skip
+    assert 'id="E-1"' in html
+    assert "<em>two</em>" in html
+    assert found["book-facts"][0][1:5] == [
+        ["version", "0.1"], ["commit", "abc_1"], ["cite as", "The book (2026)."],
+        ["profile", "paper"],
+    ]  # fmt: skip
+    facts = dict(found["book-facts"][0])
+    assert (facts["processor"], facts["threads"]) == ("a | b", "1")
+    assert f"{DIGITS} significant digits" in facts["tolerance"]
+    assert found["book-compilation"][0][1:] == [
+        ["quick", "8", "3", "40%", "2.0", "3.5", "1 of 2"],
+        ["full", "10", "0", "0%", "", "", "not tried"],
+    ]
+    assert found["book-times"][0] == [
+        [
+            "Notebook",
+            "Seconds",
+            "CPU-seconds",
+            "CPU-seconds, quick",
+            "CPU-seconds, full",
+            "Set by the profile",
+        ],
+        ["part/page", "1.2", "2.5", "7.5", "10", '{"rates": [1, 2], "law": "x_y"}'],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "assumes", "condition", "shown"),
+    [
+        ("a cause", [], "", "a cause"),
+        ("a cause.", ["one", "two"], "", "a cause. Assumes: one; two"),
+        ("", ["one"], "", "Assumes: one"),
+        ("", [], "", ""),
+        ("a cause", ["one"], "n > 1; one", "Under: n > 1; one. a cause"),
+    ],
+)
+def test_condition_and_choices_stand_beside_the_reason(reason, assumes, condition, shown):
+    assert _why({"reason": reason, "assumes": assumes, "condition": condition}) == shown
+
+
+@pytest.mark.parametrize(
+    ("repository", "binder"),
+    [("", False), ("https://a.example/us/book", False), ("https://github.com/us/my_book", True)],
+)
+def test_how_to_rerun_names_the_repository_and_binder_where_it_can(repository, binder):
+    text = TEMPLATES.get_template("sources-of-book.md").render(data={"repository": repository})
+    assert ("archive of a release" in text) is (not repository)
+    assert ("https://mybinder.org/v2/gh/us/my_book/HEAD?urlpath=lab/tree/" in text) is binder

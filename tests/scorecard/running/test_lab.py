@@ -1,0 +1,55 @@
+"""Notebooks for JupyterLab: copies, so that neither sources nor a reader's own changes are lost."""
+
+import subprocess
+
+import pytest
+
+from scorecard.running import lab
+from scorecard.running.lab import lab_folder, open_lab
+
+
+@pytest.fixture
+def build(tmp_path):
+    (tmp_path / "html/notebooks").mkdir(parents=True)
+    for name in ("one", "two"):
+        (tmp_path / f"html/notebooks/{name}.ipynb").write_text(f"{name}, first")
+    return tmp_path
+
+
+def texts(folder):
+    return {path.name: path.read_text() for path in folder.glob("*.ipynb")}
+
+
+def test_a_new_book_brings_new_copies_but_a_readers_changes_stay(build):
+    folder = lab_folder(build)
+    assert texts(folder) == {"one.ipynb": "one, first", "two.ipynb": "two, first"}
+    (folder / "one.ipynb").write_text("mine")
+    for name in ("one", "two"):
+        (build / f"html/notebooks/{name}.ipynb").write_text(f"{name}, second")
+    assert texts(lab_folder(build)) == {"one.ipynb": "mine", "two.ipynb": "two, second"}
+    assert (build / "html/notebooks/one.ipynb").read_text() == "one, second"
+
+
+def test_without_a_book_there_is_nothing_to_open(tmp_path):
+    with pytest.raises(RuntimeError, match="make book"):
+        lab_folder(tmp_path)
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_jupyterlab_is_opened_on_the_copies(build, monkeypatch, status):
+    commands = []
+
+    def run(command):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr(lab.subprocess, "run", run)
+    if status:
+        with pytest.raises(RuntimeError, match="JupyterLab"):
+            open_lab(build, ["--no-browser"])
+    else:
+        open_lab(build, ["--no-browser"])
+    (command,) = commands
+    assert command[1:3] == ["-m", "jupyterlab"]
+    assert f"--ServerApp.root_dir={build / 'lab'}" in command
+    assert command[-1] == "--no-browser"

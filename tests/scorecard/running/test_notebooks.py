@@ -1,0 +1,450 @@
+"""The parameters of a notebook: what is declared, what is refused, and in which words."""
+
+import json
+import re
+
+import pytest
+
+from scorecard.paths import PROFILES
+from scorecard.running import notebooks
+from scorecard.running.notebooks import (
+    Notebook,
+    ParameterError,
+    all_notebooks,
+    check_contents,
+    find_notebook,
+    profile_parameters,
+    read_table,
+    source_files,
+)
+from scorecard.running.runner import profile_jobs
+from scorecard.values import parse_assignments
+
+HEAD = """---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {name: python3, display_name: Python 3, language: python}
+---
+
+# A page
+
+"""
+CELL = """```{code-cell} ipython3
+:tags: [parameters]
+
+%s
+```
+"""
+LINES = """\
+budget: int = 1  # sources per epoch; [1, N]; how many are crawled
+discount: float = 0.9  # none; [0, 1); weight of the next epoch
+tolerance: float = 1e-8  # none; (0, inf); where iteration stops; for good
+start: str = "empty"  # none; {empty, full}; content at epoch 0
+exact: bool = True  # none; any; whether to solve exactly
+costs: list[float] = [1.0, 2.5]  # value units; (0, 10]; cost of each crawl
+order: list[int] = [2, 4]  # none; {2, 4, 8}; orders that are tried
+names: list[str] = [a]  # none; any; labels
+step: float = 0.5  # none; {0.5, 1}; step size
+"""
+TABLES = """
+def default():
+    return range(4)
+
+
+def read(path):
+    return open(path).read().splitlines()
+"""
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """An empty book whose pages a test writes."""
+    monkeypatch.setattr(notebooks, "BOOK", tmp_path)
+    (tmp_path / "part").mkdir()
+    (tmp_path / "_toc.yml").write_text("parts: []", encoding="utf-8")
+    (tmp_path / "reader_tables.py").write_text(TABLES)
+    monkeypatch.syspath_prepend(tmp_path)
+    tables = "sources: {any: 'reader_tables:read', default: 'reader_tables:default'}"
+    (tmp_path / "_tables.yml").write_text(tables)
+    return tmp_path
+
+
+@pytest.fixture
+def page(book):
+    def write(lines=LINES, name="part/page"):
+        path = book / f"{name}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(HEAD + CELL % lines.strip())
+        return Notebook(path)
+
+    return write
+
+
+# Declarations.
+
+
+def test_a_line_declares_type_unit_range_and_description(page):
+    declared = page().parameters
+    assert list(declared) == re.findall(r"^\w+", LINES, re.MULTILINE)
+    budget = declared["budget"]
+    assert (budget.type, budget.default, budget.unit) == ("int", 1, "sources per epoch")
+    assert (budget.allowed, budget.description) == ("[1, N]", "how many are crawled")
+    assert declared["tolerance"].default == 1e-8
+    assert declared["tolerance"].description == "where iteration stops; for good"
+
+
+def test_the_defaults_pass_their_own_ranges(page):
+    resolved = page().resolve({})
+    assert resolved == {name: p.default for name, p in page().parameters.items()}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "budget = 1  # none; any; no type",
+        "budget: int  # none; any; no default",
+        "budget: int = 1",
+        "budget: int = 1  # only; two parts",
+        "budget: complex = 1  # none; any; unknown type",
+        "budget: int = 1 # none; any; one blank",
+        "import numpy",
+        "budget: int = 1  # none; 1 to 10; a range in words",
+        "budget: int = 1  # none; [1, 2N]; a range that is no number",
+        "budget: int = 1  # none; [1, N - 1]; a range to be computed",
+        "budget: int = 1  # none; [1; 10]; a range without a comma",
+        "budget: int = 1  # none; {}; an empty set",
+        "budget: int = 1  # none; [1, 10; an open bracket",
+    ],
+)
+def test_a_malformed_line_is_refused_with_its_file(page, line):
+    with pytest.raises(ParameterError, match=r"page\.md"):
+        page(line).parameters  # noqa: B018
+
+
+def test_a_page_without_parameters_has_none(book):
+    (book / "part/page.md").write_text(HEAD)
+    notebook = find_notebook("page")
+    assert notebook.resolve({}) == {}
+    with pytest.raises(ParameterError, match="has no parameter 'budget'; it has none"):
+        notebook.resolve({"budget": 1})
+
+
+# Values.
+
+
+def test_an_unknown_parameter_is_named_with_those_that_there_are(page):
+    with pytest.raises(ParameterError) as refused:
+        page().resolve({"budgte": 2})
+    said = str(refused.value)
+    assert "'budgte' (did you mean 'budget'?)" in said
+    assert all(name in said for name in page().parameters)
+    assert "budget (int in [1, N], default 1)" in said
+    with pytest.raises(ParameterError, match="no parameter 'zzz'; it has"):
+        page().resolve({"zzz": 2})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        ("budget", 2.0, "int"),
+        ("budget", "2", "int"),
+        ("budget", True, "int"),
+        ("budget", None, "int"),
+        ("budget", [2], "int"),
+        ("discount", "high", "float"),
+        ("discount", False, "float"),
+        ("start", 1, "str"),
+        ("exact", 1, "bool"),
+        ("exact", "yes", "bool"),
+        ("costs", 1.0, r"list\[float\]"),
+        ("costs", ["1.0"], r"list\[float\]"),
+        ("order", [2.0], r"list\[int\]"),
+        ("names", "a", r"list\[str\]"),
+    ],
+)
+def test_a_wrong_type_is_refused_by_name(page, name, value, kind):
+    with pytest.raises(ParameterError, match=f"{name} must be of type {kind}, got"):
+        page().resolve({name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "outside"),
+    [
+        ("budget", [1, 4], [0, 5, -1]),
+        ("discount", [0, 0.0, 0.999], [-1e-12, 1, 1.5, float("nan"), float("inf")]),
+        ("tolerance", [1e-300, 1, 1e300], [0, -1.0, float("inf"), float("nan")]),
+        ("start", ["empty", "full"], ["", "Empty", "empty, full"]),
+        ("costs", [[10], [0.1, 10.0]], [[0.0], [1.0, 11.0], [float("nan")]]),
+        ("order", [[2, 8], [4]], [[3], [2, 4, 16]]),
+        ("step", [0.5, 1, 1.0], [0.75]),
+    ],
+)
+def test_ranges_hold_at_their_ends(page, name, inside, outside):
+    notebook = page()
+    for value in inside:
+        assert notebook.resolve({name: value})[name] == value
+    for value in outside:
+        with pytest.raises(ParameterError, match=f"{name} must be in"):
+            notebook.resolve({name: value})
+
+
+@pytest.mark.parametrize("name", ["costs", "order", "names"])
+def test_an_empty_list_and_a_repeated_value_are_refused_by_name(page, name):
+    notebook = page()
+    (value, _) = [*notebook.parameters[name].default, None][:2]
+    with pytest.raises(ParameterError, match=f"{name} must hold at least one value, got"):
+        notebook.resolve({name: []})
+    with pytest.raises(ParameterError, match=f"{name} must hold each value once, got"):
+        notebook.resolve({name: [value, value]})
+
+
+def test_a_list_is_empty_or_repeats_a_value_where_its_default_does(page):
+    notebook = page(
+        "one: list[int] = []  # none; any; a list\ntwo: list[int] = [1, 1]  # none; any; b"
+    )
+    assert notebook.resolve({"two": [3, 3]}) == {"one": [], "two": [3, 3]}
+    assert notebook.resolve({"two": [3, 4]}) == {"one": [], "two": [3, 4]}
+    for values in ([3], [3, 3, 3]):
+        with pytest.raises(ParameterError, match="two must hold 2 values, got"):
+            notebook.resolve({"two": values})
+
+
+def test_every_list_of_every_page_is_refused_where_it_is_empty():
+    """By its name, before a kernel starts; pages that take an empty list say what it stands for."""
+    for notebook in notebooks.all_notebooks().values():
+        for name, parameter in notebook.parameters.items():
+            if parameter.type.startswith("list") and parameter.default:
+                with pytest.raises(ParameterError, match=f"{name} must hold at least one value"):
+                    notebook.resolve({name: []})
+            elif parameter.type.startswith("list"):
+                assert "empty" in parameter.description, (notebook.name, name)
+
+
+def test_a_range_may_end_at_an_earlier_number_of_the_page(page):
+    lines = (
+        "size: int = 3  # none; [1, 9]; a size\nfew: int = 2  # none; [1, size); fewer than size"
+    )
+    more = "none: int = 1  # none; (0, few]; few at most"
+    notebook = page(f"{lines}\n{more}")
+    assert notebook.resolve({"few": 8, "size": 9}) == {"size": 9, "few": 8, "none": 1}
+    with pytest.raises(ParameterError, match=re.escape("few must be in [1, 3), got 3")):
+        notebook.resolve({"few": 3})
+    with pytest.raises(ParameterError, match=re.escape("size must be in [1, 9], got 10")):
+        notebook.resolve({"few": 3, "size": 10})
+    with pytest.raises(ParameterError, match=re.escape("none must be in (0, 2], got 3")):
+        notebook.resolve({"none": 3})
+
+
+@pytest.mark.parametrize("other", ["", "size: str = a  # none; any; no number"])
+def test_a_range_that_ends_at_no_earlier_number_is_refused(page, other):
+    few = "few: int = 2  # none; [1, size]; a range"
+    with pytest.raises(ParameterError, match="the range of few must name an earlier number"):
+        page(f"{other}\n{few}\nsize: int = 2  # none; [1, 9]; too late").parameters  # noqa: B018
+
+
+def test_the_message_gives_value_and_range_in_numbers(page):
+    with pytest.raises(ParameterError, match=re.escape("budget must be in [1, 4], got 5")):
+        page().resolve({"budget": 5})
+
+
+def test_n_is_the_number_of_the_readers_sources(page):
+    notebook = page()
+    five = range(5)
+    assert notebook.resolve({"budget": 5}, five)["budget"] == 5
+    with pytest.raises(ParameterError, match=re.escape("in [1, 5], got 6")):
+        notebook.resolve({"budget": 6}, five)
+
+
+def test_what_reads_a_table_is_named_beside_the_pages(page, tmp_path):
+    (tmp_path / "my.csv").write_text("a\nb\nc\n")
+    sources = page('sources: str = ""  # path; any; CSV file').parameters["sources"]
+    assert len(read_table(sources, str(tmp_path / "my.csv"))) == 3
+
+
+def test_a_default_may_be_too_large_for_fewer_sources(page):
+    with pytest.raises(ParameterError, match=re.escape("budget must be in [1, 1], got 2")):
+        page("budget: int = 2  # none; [1, N]; budget").resolve({}, ["one row"])
+
+
+def test_sources_are_no_value_among_others(page):
+    """A path given that way would escape both the check of the file and the reuse of results."""
+    notebook = page('sources: str = ""  # path; any; CSV file')
+    assert "sources" in notebook.parameters
+    with pytest.raises(ParameterError, match="SOURCES="):
+        notebook.resolve({"sources": "my.csv"})
+    assert notebook.resolve({}, range(4)) == {"sources": ""}
+    assert "sources" not in page("budget: int = 2  # none; any; budget").parameters
+
+
+# What a reader types.
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("", {}),
+        ("budget=2 horizon=200", {"budget": 2, "horizon": 200}),
+        ("  budget=2\n", {"budget": 2}),
+        ("costs=[1,2.5]", {"costs": [1, 2.5]}),
+        ("'costs=[1, 2.5]' exact=false", {"costs": [1, 2.5], "exact": False}),
+        ("start='full'", {"start": "full"}),
+        ("tolerance=1e-3", {"tolerance": 1e-3}),
+        ("tolerance=-2.5E+4", {"tolerance": -2.5e4}),
+        ("costs=[1e-3,.5e1]", {"costs": [1e-3, 5.0]}),
+        ("start=a=b", {"start": "a=b"}),
+        ("budget=", {"budget": None}),
+        ("start=1e", {"start": "1e"}),
+    ],
+)
+def test_assignments_are_yaml_values(text, values):
+    assert parse_assignments(text) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("budget", "'budget'"),
+        ("budget 2", "name=value"),
+        ("=2", "'=2'"),
+        ("costs=[1,", "costs must be a YAML value"),
+        ("costs=[1, 2]", "write a list without blanks"),  # a blank splits the list
+        ("costs=[1,2", "line 1, column 5"),
+        ("start='full", "quotation"),
+        ("budget=1 budget=2", "budget is given twice"),
+    ],
+)
+def test_malformed_assignments_are_refused_in_one_line(text, said):
+    with pytest.raises(ParameterError) as refused:
+        parse_assignments(text)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_of_parameters(tmp_path):
+    path = tmp_path / "mine.yml"
+    path.write_text("budget: 2\ncosts: [1e-3, 2]\n")
+    assert parse_assignments(f"@{path}") == {"budget": 2, "costs": [1e-3, 2]}
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"- 1\n- 2\n", b"word", b"a: [1\nb: 2", b"a: \xff\xfe", None]
+)
+def test_a_wrong_file_of_parameters_is_named_in_one_line(tmp_path, content):
+    path = tmp_path / "mine.yml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ParameterError) as refused:
+        parse_assignments(f"@{path}")
+    assert "mine.yml" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_mistake_in_a_file_has_its_place(tmp_path):
+    path = tmp_path / "mine.yml"
+    for content, said in {
+        "budget: 2\ncosts: [1\nseed: 3\n": "line 3, column 5",
+        "budget: 2\n\nbudget: 3\n": "line 3, column 1: budget is given twice",
+    }.items():
+        path.write_text(content)
+        with pytest.raises(ParameterError, match=said):
+            parse_assignments(f"@{path}")
+
+
+# The notebooks of a book.
+
+
+def test_notebooks_are_found_by_name(page):
+    page(name="part/first")
+    page(name="other/second")
+    assert list(all_notebooks()) == ["second", "first"]
+    assert find_notebook("first").page == "part/first"
+    with pytest.raises(ParameterError, match="no notebook 'third'; there are second, first"):
+        find_notebook("third")
+
+
+def test_notebooks_come_in_the_order_of_the_contents(book, page):
+    for name in ("a", "b", "c"):
+        page(name=f"part/{name}")
+    contents = "parts: [{chapters: [{file: part/c}, {file: part/a}]}]"
+    (book / "_toc.yml").write_text(contents, encoding="utf-8")
+    assert list(all_notebooks()) == ["c", "a", "b"]
+
+
+def test_two_notebooks_of_one_name_are_refused(page):
+    page(name="part/first")
+    page(name="other/first")
+    with pytest.raises(ParameterError, match="same name"):
+        all_notebooks()
+
+
+def test_what_jupyter_and_builds_leave_is_no_source(page, book):
+    page(name="part/first")
+    for left in (".ipynb_checkpoints/first", "_build/first", "_output/first"):
+        page(name=left)
+    assert list(all_notebooks()) == ["first"]
+    for name in ("_static/book.css", "_templates/layout.html"):
+        (book / name).parent.mkdir()
+        (book / name).touch()
+    found = {path.relative_to(book).as_posix() for path in source_files()}
+    assert found == {
+        "_toc.yml",
+        "_tables.yml",
+        "_static/book.css",
+        "_templates/layout.html",
+        "part/first.md",
+        "reader_tables.py",
+    }
+
+
+def test_pages_without_code_are_no_notebooks(book):
+    (book / "part/prose.md").write_text("# Prose\n")
+    assert all_notebooks() == {}
+
+
+def test_a_profile_that_names_no_notebook_is_refused(book):
+    (book / "profiles").mkdir()
+    (book / "profiles/quick.yml").write_text("nowhere: {budget: 1}\n")
+    with pytest.raises(ParameterError, match="nowhere"):
+        profile_parameters("quick")
+    (book / "profiles/quick.yml").write_text("a: [1\n")
+    with pytest.raises(ParameterError, match=r"quick\.yml"):
+        profile_parameters("quick")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_notebook_of_the_book_resolves_in_every_profile(profile):
+    given = profile_parameters(profile)
+    for name, notebook in all_notebooks().items():
+        resolved = notebook.resolve(given.get(name, {}))
+        assert set(resolved) == set(notebook.parameters), name
+
+
+@pytest.mark.parametrize("name", all_notebooks())
+def test_every_notebook_of_the_book_declares_its_parameters_in_one_cell(name):
+    cells = find_notebook(name).content.cells
+    tagged = [c for c in cells if "parameters" in c.metadata.get("tags", [])]
+    assert len(tagged) == 1
+    names = re.findall(r"^(\w+):", tagged[0].source, re.MULTILINE)
+    assert len(names) == len(set(names))
+
+
+def test_a_page_that_the_contents_leave_out_is_refused(book, page):
+    """Wherever they stand in the contents; what lies beside the pages is none."""
+    contents = {
+        "root": "index",
+        "parts": [{"chapters": [{"file": "part/a", "sections": [{"file": "part/b"}]}]}],
+    }
+    (book / "_toc.yml").write_text(json.dumps(contents))
+    for name in ("index", "part/a", "part/b", "_static/words", "_build/old"):
+        page(name=name)
+    check_contents()
+    page(name="part/new")
+    (book / "prose.md").write_text("# No notebook\n")
+    with pytest.raises(ValueError, match=r"^part/new.md, prose.md: not in the contents"):
+        check_contents()
+    with pytest.raises(ValueError, match="not in the contents"):
+        profile_jobs("quick", book / "build")
+
+
+def test_every_page_of_the_book_is_in_its_contents():
+    check_contents()

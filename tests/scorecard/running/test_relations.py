@@ -1,0 +1,111 @@
+"""Rules between parameters: what a relation may be, and that each one of the book acts."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scorecard.paths import ROOT
+from scorecard.running.notebooks import all_notebooks
+from scorecard.running.relations import Relation
+from scorecard.running.reruns import rerun_job
+from scorecard.values import ParameterError
+
+POINTS = yaml.safe_load((ROOT / "tests" / "book" / "points.yml").read_text(encoding="utf-8"))
+REFUSED = [(page, given) for page, entry in POINTS.items() for given in entry.get("refused", [])]
+
+
+@pytest.mark.parametrize(
+    ("text", "holds", "fails"),
+    [
+        ("a + 2 * b <= 10", {"a": 4, "b": 3}, {"a": 5, "b": 3}),
+        ("a - b != 1", {"a": 4, "b": 4}, {"a": 5, "b": 4}),
+        ("1 < a < b", {"a": 2, "b": 3}, {"a": 3, "b": 3}),
+        ("a >= b > 0.5", {"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 0.5}),
+        ("len(x) == 2", {"x": [1, 2]}, {"x": [1]}),
+        ("len(x) == len(y)", {"x": [1], "y": [2]}, {"x": [1], "y": []}),
+        ("max(x) + min(x) < sum(x)", {"x": [1, 2, 3]}, {"x": [1, 2]}),
+        ("falling(x)", {"x": [3, 2, 0]}, {"x": [3, 3]}),
+        ("rising(x)", {"x": [1, 2]}, {"x": [1, 3, 2]}),
+    ],
+)
+def test_relation_holds_or_names_values(text, holds, fails):
+    relation = Relation.parse(text, "of a reason")
+    relation.check(holds)
+    with pytest.raises(ParameterError) as refused:
+        relation.check(fails)
+    assert str(refused.value).startswith(f"{text} must hold (of a reason), got ")
+    assert all(f"{name} = {value!r}" in str(refused.value) for name, value in fails.items())
+    assert set(relation.names) == fails.keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        "a + b",
+        "len(x)",
+        "a <= ",
+        "a <= b and b <= c",
+        "not a < b",
+        "a in x",
+        "a is b",
+        "a < 'b'",
+        "a < True",
+        "a < b ** b",
+        "a < x[0]",
+        "a < x.real",
+        "len([a]) < 2",
+        "len(x, key=a) < 2",
+        "print(x) < 2",
+        "__import__('os') < 2",
+        "len < 2",
+        "falling(x) == 1",
+        "(a := 1) < 2",
+        "a < (lambda: 1)()",
+        "a < 1j",
+    ],
+)
+def test_nothing_else_is_a_relation(text):
+    with pytest.raises(ParameterError, match="a relation must compare"):
+        Relation.parse(text, "why")
+
+
+@pytest.mark.parametrize(("page", "given"), REFUSED)
+def test_violated_rule_is_refused_with_values(page, given, tmp_path):
+    """Before anything runs, as `make run` does it, naming a parameter that was given."""
+    with pytest.raises(ValueError, match="|".join(given)) as refused:
+        rerun_job(page, given, runs=tmp_path)
+    assert "\n" not in str(refused.value)
+    numbers = [str(value).removesuffix(".0") for value in given.values()]
+    assert any(number in str(refused.value) for number in numbers)
+
+
+@pytest.mark.parametrize(("page", "notebook"), all_notebooks().items())
+def test_each_relation_of_a_page_acts(page, notebook, tmp_path):
+    """Points that the page refuses violate each of its relations; the others satisfy all."""
+    entry = POINTS[page]
+    for relation in notebook.relations:
+        reasons = []
+        for given in entry.get("refused", []):
+            with pytest.raises(ValueError) as refused:  # noqa: PT011 - the reason is what is tested
+                rerun_job(page, given, runs=tmp_path)
+            reasons.append(str(refused.value))
+        assert any(reason.startswith(relation.text) for reason in reasons), relation.text
+    for point in entry["points"]:
+        files = [
+            str(Path(ROOT, "tests", "book", "tables", point[name])) if name in point else ""
+            for name in ("sources", "trace")
+        ]
+        rerun_job(page, point["parameters"], *files, runs=tmp_path)
+
+
+def test_no_parameter_goes_without_a_range():
+    """But one whose value is a reader's own file: its range is the word for what reads the file."""
+    free = [
+        (page, parameter.name)
+        for page, notebook in all_notebooks().items()
+        for parameter in notebook.parameters.values()
+        if parameter.allowed == "any" and parameter.unit != "path"
+    ]
+    assert free == []

@@ -1,0 +1,133 @@
+"""What a notebook may record, and how it is kept."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from scorecard import is_document_run, save_value
+from scorecard.run import VARIABLE, run_facts
+from tests.support import record
+
+ROW, OTHER = "A-r-17979", "A-r-25466"
+
+
+def kept(folder):
+    return json.loads((folder / "records.json").read_text())
+
+
+def test_a_record_is_kept_with_its_fields(start_run):
+    folder = start_run()
+    record(ROW, 179.8, interval=(179.0, 180.5), replications=10)
+    entry = kept(folder)["records"][ROW]
+    assert entry["value"] == 179.8
+    assert entry["interval"] == [179.0, 180.5]
+    assert entry["replications"] == 10
+
+
+def test_numpy_values_are_kept_as_plain_numbers(start_run):
+    folder = start_run(notebook="ephemeral/four-sources")
+    draws = np.arange(10.0)
+    record(
+        ROW,
+        draws.mean(),
+        interval=np.percentile(draws, [2.5, 97.5]),
+        replications=np.int64(draws.size),
+    )
+    record(OTHER, np.array([1.0, 2.0]), interval=np.eye(2).cumsum(axis=1), replications=3)
+    save_value("own-number", np.float64(2.5))
+    save_value("own-truth", np.bool_(True))
+    content = kept(folder)
+    assert content["records"][ROW]["replications"] == 10
+    assert content["records"][ROW]["interval"] == pytest.approx([0.225, 8.775])
+    assert content["records"][OTHER]["value"] == [1.0, 2.0]
+    assert content["records"][OTHER]["interval"] == [[1.0, 1.0], [0.0, 1.0]]
+    assert content["values"]["own-number"]["value"] == 2.5
+    assert content["values"]["own-truth"]["value"] is True
+
+
+def test_the_same_records_give_the_same_bytes(start_run):
+    page = "ephemeral/four-sources"
+    first = start_run("first", notebook=page)
+    record(ROW, 1.5)
+    record(OTHER, 0.1 + 0.2)
+    second = start_run("second", notebook=page)
+    record(OTHER, 0.1 + 0.2)
+    record(ROW, 1.5)
+    assert (first / "records.json").read_bytes() == (second / "records.json").read_bytes()
+
+
+def test_an_unknown_row_is_refused_by_name(start_run):
+    start_run()
+    with pytest.raises(ValueError, match="A-r-nowhere"):
+        record("A-r-nowhere", 1.0)
+
+
+def test_a_row_is_recorded_once(start_run):
+    folder = start_run()
+    record(ROW, 1.0)
+    with pytest.raises(ValueError, match="recorded before"):
+        record(ROW, 2.0)
+    assert kept(folder)["records"][ROW]["value"] == 1.0
+    save_value("own-number", 1.0)
+    with pytest.raises(ValueError, match="saved before"):
+        save_value("own-number", 2.0)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), np.nan, [1.0, np.inf], "1.0", 1j])
+def test_only_finite_numbers_are_values(start_run, value):
+    folder = start_run()
+    with pytest.raises(ValueError, match=ROW):
+        record(ROW, value)
+    with pytest.raises(ValueError, match="own-number"):
+        save_value("own-number", value)
+    assert not (folder / "records.json").exists()
+
+
+def test_interval_and_replications_go_together(start_run):
+    start_run()
+    for fields in ({"interval": (1.0, 2.0)}, {"replications": 10}):
+        with pytest.raises(ValueError, match="replications"):
+            record(ROW, 1.5, **fields)
+        with pytest.raises(ValueError, match="replications"):
+            save_value("own-number", 1.5, **fields)
+
+
+@pytest.mark.parametrize("replications", [0, -1, 1.5, True])
+def test_replications_are_counted(start_run, replications):
+    start_run()
+    with pytest.raises(ValueError, match="replications"):
+        record(ROW, 1.5, interval=(1.0, 2.0), replications=replications)
+    record(ROW, 1.5, interval=(1.0, 2.0), replications=1)
+
+
+@pytest.mark.parametrize(
+    "interval", [(2.0, 1.0), (1.0,), (1.0, 2.0, 3.0), [(1.0, 2.0), (4.0, 3.0)], (np.nan, 1.0)]
+)
+def test_an_interval_is_low_then_high(start_run, interval):
+    start_run()
+    with pytest.raises(ValueError, match=ROW):
+        record(ROW, 1.5, interval=interval, replications=10)
+
+
+def test_by_hand_a_cell_may_run_twice(start_run, monkeypatch, tmp_path):
+    start_run()
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.chdir(tmp_path)
+    run_facts.cache_clear()
+    record(ROW, 1.0)
+    record(ROW, 2.0)
+    assert kept(tmp_path / "_output")["records"][ROW]["value"] == 2.0
+    assert is_document_run()
+    main = sys.modules["__main__"]
+    monkeypatch.setattr(main, "DOCUMENTS_PARAMETERS", {"budget": 1}, raising=False)
+    for budget in (2, 1):
+        monkeypatch.setattr(main, "budget", budget, raising=False)
+        assert is_document_run() is (budget == 1)
+
+
+@pytest.mark.parametrize("document", [True, False])
+def test_a_notebook_knows_whose_parameters_it_has(start_run, document):
+    start_run(document=document)
+    assert is_document_run() is document

@@ -1,0 +1,209 @@
+"""A reader's words are text in every language that the book is written in."""
+
+import io
+import re
+import xml.etree.ElementTree as ET
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+import yaml
+from docutils import nodes
+from docutils.core import publish_doctree
+from hypothesis import example, given
+from hypothesis import strategies as st
+from matplotlib.cbook import is_math_text
+from myst_parser.docutils_ import Parser
+
+from scorecard import (
+    as_markdown,
+    as_mathtext,
+    as_plain,
+    save_data,
+    save_figure,
+    save_table,
+)
+from scorecard.paths import BOOK, ROOT
+from scorecard.text import LONGEST, as_cell, as_tex
+
+NAMES = pd.read_csv(ROOT / "tests/scorecard/odd-names.csv")["name"].tolist()
+EXTENSIONS = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"][
+    "myst_enable_extensions"
+]
+characters = st.characters(codec="utf-8")
+words = st.text(characters, max_size=30) | st.text(
+    st.sampled_from("$\\_{}`<>[]()!&#;:/.@w|*~^-1\n")
+)
+
+
+def parsed(markdown):
+    """Parse Markdown as the book's pages do."""
+    settings = {"myst_enable_extensions": EXTENSIONS, "report_level": 5, "smart_quotes": False}
+    return publish_doctree(markdown, parser=Parser(), settings_overrides=settings)
+
+
+def shown(markdown):
+    """Return the text of one paragraph, in which there must be nothing but text."""
+    (paragraph,) = parsed(markdown).children
+    assert isinstance(paragraph, nodes.paragraph)
+    assert all(isinstance(node, nodes.Text) for node in paragraph.children), paragraph.pformat()
+    return paragraph.astext()
+
+
+def drawn(text):
+    """Return the characters that Matplotlib draws for a text, mathematics apart."""
+    fig = plt.figure()
+    artist = fig.text(0, 0, text)
+    cleaned, is_math = artist._preprocess_math(text)
+    plt.close(fig)
+    return "mathematics" if is_math else cleaned
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_in_a_caption_is_text(name):
+    assert shown(f"An item of {as_markdown(name)} starts highest.") == (
+        f"An item of {as_plain(name)} starts highest."
+    )
+
+
+@given(words)
+def test_any_words_in_a_caption_are_text(name):
+    assert shown(f"The source {as_markdown(name)}.") == f"The source {as_plain(name)}."
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_leaves_the_mathematics_beside_it_alone(name):
+    (paragraph,) = parsed(f"{as_markdown(name)} at $M = 2$").children
+    math = list(paragraph.findall(nodes.math))
+    assert [node.astext() for node in math] == ["M = 2"]
+
+
+@given(words)
+def test_any_words_in_a_figure_are_text(name):
+    seen = drawn(f"source {as_mathtext(name)}").replace("\u200b", "")
+    assert seen == f"source {as_plain(name)}".translate({0x2068: None, 0x2069: None})
+
+
+@pytest.mark.filterwarnings("ignore:Glyph:UserWarning")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_with_odd_names_is_drawn(start_run, name):
+    """Beside mathematics too, in the title, the legend and the tick labels of one figure."""
+    folder = start_run()
+    fig, axis = plt.subplots()
+    axis.plot([0, 1], label=as_mathtext(name))
+    axis.set_title(f"{as_mathtext(name)}, $M = 1$")
+    axis.set_xticks([0, 1], [as_mathtext(name), as_mathtext(name)])
+    assert len(axis.legend().get_texts()) == 1
+    save_figure("page-curve", fig, {name: [0, 1]}, as_markdown(name), as_plain(name))
+    ET.parse(folder / "figures/page-curve.svg")
+    assert list(map(back, pd.read_csv(folder / "figures/page-curve.csv").columns)) == [name]
+
+
+def test_the_characters_that_would_be_mathematics_are():
+    """What the tests above guard against: without escapes these names are no text."""
+    assert is_math_text("$x^2$")
+    assert drawn("$x^2$") == "mathematics"
+    with pytest.raises(ValueError, match="frac"):
+        plt.figure().text(0, 0, r"$\frac{$").get_window_extent()
+    plt.close("all")
+    assert [type(node).__name__ for node in parsed("<script>").children] == ["raw"]
+
+
+@given(words)
+def test_plain_words_are_one_short_line_without_controls(name):
+    plain = as_plain(name)
+    assert len(plain) <= LONGEST + 2  # and two marks around what runs from right to left
+    assert plain.isprintable() or "\u2068" in plain
+    assert "\n" not in plain
+    assert not re.search("[\u202a-\u202e\u2066\u2067]", plain)
+
+
+def test_long_words_are_cut_and_short_ones_are_not():
+    assert as_plain("x" * LONGEST) == "x" * LONGEST
+    assert as_plain("x" * (LONGEST + 1)) == "x" * (LONGEST - 1) + "…"
+
+
+def test_words_from_right_to_left_turn_nothing_around_them():
+    assert as_plain("אתר") == "\u2068אתר\u2069"
+    assert as_plain("a\u202eb") == "ab"
+
+
+@given(words)
+def test_any_words_in_bibtex_have_balanced_braces_and_no_bare_special(name):
+    tex = as_tex(name)
+    bare = re.sub(r"\\text\w+\{\}|\\[&%$#_{}]", "", tex)
+    assert not re.search(r"[\\&%$#_{}~^\n]", bare)
+
+
+def test_numbers_and_names_of_the_documents_are_as_they_were():
+    for name in ("source 1", "news", "2.5", 7):
+        assert as_plain(name) == as_mathtext(name) == str(name)
+    assert shown(as_markdown("source 1")) == "source 1"
+
+
+RUN = tuple("=+-@\t\r\n＝＋－＠")
+
+
+def back(cell):
+    """Read a cell as the docstring of `as_cell` says."""
+    return cell[1:] if cell[:1] == "'" and cell.lstrip("'").startswith(RUN) else cell
+
+
+def is_number(text):
+    return bool(re.fullmatch(r"[-+.0-9eE]*[0-9.]", text)) and pd.notna(
+        pd.to_numeric(text, errors="coerce")
+    )
+
+
+@given(words | st.text(st.sampled_from("=+-@'\t\r\n1.5eE ＝a"), max_size=9))
+@example("=HYPERLINK(1)")
+@example("-1.5")
+@example("'")
+@example("''=1")
+def test_no_words_are_a_formula_and_all_are_read_back(name):
+    cell = as_cell(name)
+    assert back(cell) == name
+    assert not cell.startswith(RUN) or is_number(cell)
+    assert cell == name or not is_number(name)
+
+
+def test_what_is_no_text_is_a_cell_as_it_is():
+    assert [as_cell(value) for value in (-1.5, -2, None, True)] == [-1.5, -2, None, True]
+
+
+EVIL = ["=1+1", "+x", "-x", "@x", "\t=x", "-1.5", "'=x", "plain"]
+
+
+def saved(folder, kind):
+    """Save names as cells and as heads of columns, and read the file back as text."""
+    frame = pd.DataFrame({"name": EVIL, "=x": -1.5, "mixed": [*EVIL[:-1], -2]})
+    if kind == "figures":
+        fig, axis = plt.subplots()
+        axis.plot([0, 1])
+        save_figure("page-what", fig, frame, "Names.", "Names.")
+    elif kind == "tables":
+        save_table("page-what", frame.set_index("name"), "Names.")
+    else:
+        save_data("page-what", frame, "Names.", dict.fromkeys(frame, "a name"))
+    text = (folder / f"{kind}/page-what.csv").read_text(encoding="utf-8")
+    return pd.read_csv(io.StringIO(text), dtype=str)
+
+
+@pytest.mark.parametrize("kind", ["figures", "tables", "data"])
+def test_no_file_of_a_page_has_a_cell_that_a_spreadsheet_would_run(start_run, kind):
+    kept = saved(start_run(), kind)
+    assert list(kept) == ["name", "'=x", "mixed"]
+    assert kept["name"].map(back).tolist() == EVIL
+    assert kept["mixed"].map(back).tolist() == [*EVIL[:-1], "-2"]
+    assert set(kept["'=x"]) == {"-1.5"}
+    cells = [*kept["name"], *kept["mixed"], *kept]
+    assert [cell for cell in cells if cell.startswith(RUN) and not is_number(cell)] == []
+
+
+def test_a_name_is_written_to_the_data_as_it_is(start_run):
+    folder = start_run()
+    fig, axis = plt.subplots()
+    axis.plot([0, 1])
+    save_figure("page-curve", fig, {"name": NAMES}, "Names.", "Names.")
+    text = (folder / "figures/page-curve.csv").read_text(encoding="utf-8")
+    assert pd.read_csv(io.StringIO(text))["name"].map(back).tolist() == NAMES

@@ -1,0 +1,488 @@
+"""The rules of a verdict, each with the case that it accepts and the nearest that it refuses."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorecard.prints import KINDS, Printed
+from scorecard.saving.claims import Claim
+from scorecard.verdicts import VERDICTS, RecordError, erratum_kind, judge
+
+
+def row(printed, kind="number", unit=None):
+    return Printed("X-1", "document", "section 1", kind, printed, unit)
+
+
+def verdict(printed, value=None, *, kind="number", unit=None, **fields):
+    if isinstance(value, tuple):
+        value = list(value)
+    return judge(row(printed, kind, unit), Claim("X-1", value, **fields)).verdict
+
+
+# Numbers.
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "expected"),
+    [
+        ("254.66", 254.66, "matches"),
+        ("254.66", 254.6649, "matches"),
+        ("254.66", 254.6651, "differs"),
+        ("254.66", 254.67, "differs"),
+        ("254.66", 254.65, "differs"),
+        ("254.66", 254.6551, "matches"),
+        ("254.66", -254.66, "differs"),
+        ("-0.5", -0.46, "matches"),
+        ("250", 250.4, "matches"),
+        ("250", 250.6, "differs"),
+        ("250", 250, "matches"),
+        ("1.0", 1.04, "matches"),
+        ("1.0", 1.06, "differs"),
+        ("1.00", 1.04, "differs"),
+        ("1.5e3", 1540.0, "matches"),
+        ("1.5e3", 1560.0, "differs"),
+        ("5e-3", 0.0054, "matches"),
+        ("5e-3", 0.0056, "differs"),
+        ("5.0e-3", 0.0054, "differs"),
+        ("0", 0, "matches"),
+    ],
+)
+def test_a_number_matches_to_every_printed_digit_and_no_further(printed, value, expected):
+    assert verdict(printed, value) == expected
+    assert verdict(printed, value, kind="table-cell") == expected
+
+
+@given(
+    st.integers(-(10**6), 10**6),
+    st.integers(0, 6),
+    st.floats(-0.499, 0.499),
+    st.sampled_from([-1, 1]),
+)
+def test_rounding_decides_at_any_size_and_number_of_digits(whole, digits, inside, side):
+    unit = 10.0**-digits
+    printed = f"{whole * unit:.{digits}f}"
+    assert verdict(printed, float(printed) + inside * unit) == "matches"
+    assert verdict(printed, float(printed) + side * unit) == "differs"  # one off in the last digit
+
+
+def test_an_approximate_print_matches_in_its_own_unit():
+    """ "Around 160" is 160 in units of ten: 155 to 165."""
+    assert verdict("160", 164.0, unit=10) == "matches"
+    assert verdict("160", 166.0, unit=10) == "differs"
+    assert verdict("160", 164.0) == "differs"
+    assert verdict("1", 0.6, unit=1) == "matches"
+    assert verdict("160", 161.0, unit=0.5) == "differs"  # a unit may be finer than the digits
+
+
+def test_a_monte_carlo_value_is_within_its_interval_or_differs():
+    fields = {"interval": [9.8, 10.2], "replications": 100}
+    assert verdict("10.1", 10.0, **fields) == "within the interval"
+    assert verdict("10.0", 10.0, **fields) == "matches"
+    assert verdict("12.0", 10.0, **fields) == "differs"
+    assert verdict("10.24", 10.0, **fields) == "differs"
+
+
+@pytest.mark.parametrize(
+    ("printed", "interval", "expected"),
+    [
+        # A print stands for all that rounds to it: 11.0 is any number from 10.95 to 11.05.
+        ("11.0", [10.7, 10.96], "within the interval"),
+        ("11.0", [10.7, 10.94], "differs"),
+        ("11.0", [11.04, 11.4], "within the interval"),
+        ("11.0", [11.06, 11.4], "differs"),
+        ("-11.0", [-10.96, -10.7], "within the interval"),
+        ("-11.0", [-10.94, -10.7], "differs"),
+        ("-11.0", [-11.4, -11.04], "within the interval"),
+        ("-11.0", [-11.4, -11.06], "differs"),
+    ],
+)
+def test_half_a_unit_belongs_to_the_print_at_both_ends(printed, interval, expected):
+    assert verdict(printed, 12.0, interval=interval, replications=9) == expected
+
+
+def test_an_interval_that_holds_a_twentieth_more_or_less_tells_nothing():
+    assert verdict("100", 101.0, interval=[98.0, 103.0], replications=9) == "within the interval"
+    assert verdict("100", 101.0, interval=[98.0, 103.1], replications=9) == "not determined"
+    assert verdict("100", 101.0, interval=[100.6, 1e6], replications=9) == "differs"
+    # At zero a share says nothing: the rounding unit is the greatest width.
+    assert verdict("0.0", 0.06, interval=[0.02, 0.12], replications=9) == "within the interval"
+    assert verdict("0.0", 0.06, interval=[0.01, 0.12], replications=9) == "not determined"
+    said = judge(row("100"), Claim("X-1", 101.0, interval=[1.0, 200.0], replications=9)).reason
+    assert "too wide" in said
+
+
+def test_a_narrower_interval_never_turns_a_right_answer_into_a_wrong_one():
+    """A value that rounds to the print matches, however well it is known."""
+    for half in (1.0, 0.01, 1e-6, 0.0):
+        interval = [10.04 - half, 10.04 + half]
+        assert verdict("10.0", 10.04, interval=interval, replications=5) == "matches"
+
+
+@given(st.floats(-1e4, 1e4), st.floats(0, 100), st.floats(0, 100), st.floats(0, 50))
+def test_a_wider_interval_never_contradicts_a_print_that_a_narrower_one_held(
+    value, below, above, more
+):
+    order = ["differs", "not determined", "within the interval", "matches"]
+    near = verdict("12.5", value, interval=[value - below, value + above], replications=9)
+    wide = [value - below - more, value + above + more]
+    found = verdict("12.5", value, interval=wide, replications=9)
+    assert order.index(found) >= min(order.index(near), 1)
+
+
+def test_ranges_take_the_verdict_of_their_worse_end():
+    assert verdict("[95.5, 100]", (95.52, 100.0)) == "matches"
+    assert verdict("[95.5, 100]", (95.4, 100.0)) == "differs"
+    assert verdict("[95.5, 100]", (95.5, 99.4)) == "differs"
+    assert verdict("[95.5, 100]", (100.0, 95.5)) == "differs"
+
+
+def test_each_end_of_a_range_has_an_interval_of_its_own():
+    ends = {"interval": [[95.0, 96.0], [99.9, 100.0]], "replications": 50}
+    assert verdict("[95.5, 100]", (95.7, 100.0), **ends) == "within the interval"
+    assert verdict("[94.5, 100]", (95.7, 100.0), **ends) == "differs"
+    # The wide interval of the lower end does not excuse the upper one.
+    assert verdict("[95.5, 98]", (95.5, 100.0), **ends) == "differs"
+
+
+def test_the_number_of_ends_must_agree():
+    for printed, value, fields in [
+        ("[1, 2]", 1.0, {}),
+        ("1", (1.0, 2.0), {}),
+        ("[1, 2]", (1.0, 2.0, 3.0), {}),
+        ("[1, 2]", (1.0, 5.0), {"interval": [0.0, 6.0], "replications": 9}),
+        ("1", 2.0, {"interval": [[0.0, 1.0], [2.0, 3.0]], "replications": 9}),
+    ]:
+        with pytest.raises(RecordError, match="X-1"):
+            verdict(printed, value, **fields)
+
+
+def test_a_cause_that_gives_the_printed_digits_explains():
+    cause = {"explained": 254.6649, "because": "a transient"}
+    assert verdict("254.66", 260.39, independent=260.392, **cause) == "explained"
+    assert verdict("254.66", 260.39, independent=260.40, **cause) == "differs"
+    assert verdict("254.66", 208.33, independent=260.39, **cause) == "differs"
+    with pytest.raises(RecordError, match="second method"):
+        verdict("254.66", 260.39, **cause)
+
+
+def test_a_cause_that_gives_other_digits_explains_nothing():
+    with pytest.raises(RecordError, match="explains nothing"):
+        verdict("254.66", 260.39, explained=254.67, because="a transient", independent=260.39)
+
+
+def test_an_explanation_needs_its_cause_in_words():
+    with pytest.raises(RecordError, match="because"):
+        verdict("254.66", 260.39, explained=254.66)
+
+
+def test_what_matches_needs_no_explanation():
+    assert verdict("254.66", 254.66, explained=1.0, because="never looked at") == "matches"
+
+
+@pytest.mark.parametrize("value", [None, True])
+def test_a_number_needs_a_number(value):
+    with pytest.raises(RecordError, match="X-1"):
+        verdict("254.66", value)
+
+
+@pytest.mark.parametrize(
+    "printed", ["infinity", "95.5 %", "3^100", "ticks 1 2", "", "1,000", "1 2"]
+)
+def test_words_are_no_number(printed):
+    with pytest.raises(RecordError, match="can only be missing"):
+        verdict(printed, 1.0)
+    assert verdict(printed, missing="what it measures") == "not determined"
+
+
+def test_what_the_document_leaves_out_stays_undetermined_whatever_was_computed():
+    assert verdict("3.1", 3.1, missing="the time axis") == "not determined"
+    for kind in ("statement", "figure", "claim", "table-cell"):
+        assert verdict("words", kind=kind, missing="the initial state") == "not determined"
+
+
+@given(
+    st.sampled_from(["254.66", "[95.5, 100]", "160"]), st.floats(-1e9, 1e9), st.floats(-1e9, 1e9)
+)
+def test_every_number_gets_one_known_verdict(printed, low, high):
+    value = (low, high) if printed.startswith("[") else low
+    assert verdict(printed, value) in {"matches", "differs"}
+
+
+# Choices that the document does not print.
+
+
+UNDER = {"assumes": ("the start is zero",), "alternatives": [2.0, 3.04, 3.06]}
+
+
+def test_a_number_that_needs_a_choice_matches_under_it_and_never_without():
+    assert verdict("3.0", 3.0, **UNDER) == "matches under"
+    assert verdict("3.0", 3.0, kind="table-cell", **UNDER) == "matches under"
+    assert verdict("3.0", 3.0) == "matches"
+    assert verdict("3.0", 4.0, **UNDER) == "differs"
+    near = {"interval": [2.98, 3.1], "replications": 9}
+    assert verdict("3.0", 3.07, **near) == "within the interval"
+    assert verdict("3.0", 3.07, **near, **UNDER) == "matches under"
+
+
+def test_the_sensitivity_to_a_choice_is_counted_and_not_told():
+    found = judge(row("3.0"), Claim("X-1", 3.0, because="a cause", **UNDER))
+    assert found.reason == "Of 3 other choices 1 give the printed digits. a cause"
+    assert found.assumes == ("the start is zero",)
+    ends = {"assumes": ["a"], "alternatives": [(1, 2), (1, 3), (0, 2)]}
+    found = judge(row("[1, 2]"), Claim("X-1", (1, 2), **ends))
+    assert found.reason == "Of 3 other choices 1 give the printed digits."
+    with pytest.raises(RecordError, match="as many ends"):
+        verdict("[1, 2]", (1, 2), assumes=["a"], alternatives=[1, 2])
+
+
+def test_a_choice_without_alternatives_is_refused():
+    with pytest.raises(RecordError, match=r"the start is zero.*alternatives"):
+        verdict("3.0", 3.0, assumes=["the start is zero"])
+
+
+def test_a_derivation_that_rests_on_a_choice_explains_and_lists_it():
+    cause = {"explained": 3.0, "because": "a cause", "assumes": ["the start is zero"]}
+    cause["independent"] = 4.0
+    found = judge(row("3.0"), Claim("X-1", 4.0, **cause))
+    assert (found.verdict, found.assumes) == ("explained", ("the start is zero",))
+
+
+@pytest.mark.parametrize("kind", ["statement", "claim", "algorithm"])
+def test_a_statement_that_needs_a_choice_holds_under_it(kind):
+    said = {"kind": kind, "evidence": "a proof", "assumes": ["the start is zero"]}
+    assert verdict("words", True, **said) == "holds under"
+    assert verdict("words", False, **said) == "does not hold"
+
+
+# What may be said of which kind.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_context_is_for_prose_premises_and_references_only(kind):
+    claim = Claim("X-1", context="a premise")
+    if kind in {"claim", "premise", "reference"}:
+        assert judge(row("words", kind), claim).verdict == "context"
+    else:
+        with pytest.raises(RecordError, match=f"X-1: a {kind} never is set in context"):
+            judge(row("words", kind), claim)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_inputs_and_announced_work_are_never_undetermined(kind):
+    claim = Claim("X-1", missing="the initial state")
+    if kind in {"number", "table-cell", "figure", "statement", "claim"}:
+        assert judge(row("words", kind), claim).verdict == "not determined"
+    else:
+        with pytest.raises(RecordError, match=f"X-1: a {kind} never is left undetermined"):
+            judge(row("words", kind), claim)
+
+
+@pytest.mark.parametrize("kind", ["number", "table-cell", "parameter", "figure"])
+def test_a_person_judges_no_number_and_no_figure(kind):
+    claim = Claim("X-1", 1, basis="judged", evidence="it looks right")
+    with pytest.raises(RecordError, match=f"X-1: a {kind} never is judged"):
+        judge(row("1", kind), claim, {""})
+
+
+def test_what_a_person_judges_says_why():
+    found = judge(row("words", "claim"), Claim("X-1", True, basis="judged", evidence="because"))
+    assert (found.verdict, found.basis, found.reason) == ("holds", "judged", "because")
+    with pytest.raises(RecordError, match="evidence"):
+        judge(row("words", "claim"), Claim("X-1", True, basis="judged"))
+
+
+@pytest.mark.parametrize("kind", ["parameter", "figure", "future"])
+def test_only_numbers_and_statements_rest_on_choices(kind):
+    claim = Claim("X-1", True, evidence="words", assumes=["a choice"])
+    with pytest.raises(RecordError, match=f"X-1: a {kind} never rests on choices"):
+        judge(row("words", kind), claim, {""})
+
+
+def test_a_proof_is_kept_with_the_verdict():
+    found = judge(row("words", "claim"), Claim("X-1", True, evidence="x", proof="the-theorem"))
+    assert (found.verdict, found.basis, found.proof) == ("holds", "proved", "the-theorem")
+
+
+# Statements.
+
+
+@pytest.mark.parametrize("kind", ["statement", "claim", "algorithm"])
+def test_statements_hold_or_not(kind):
+    assert verdict("words", True, kind=kind, evidence="a proof") == "holds"
+    assert verdict("words", False, kind=kind, evidence="a case") == "does not hold"
+    said = {"evidence": "a proof", "condition": "costs are positive"}
+    assert verdict("words", True, kind=kind, **said) == "holds under"
+    assert verdict("words", False, kind=kind, **said) == "does not hold"
+
+
+def test_a_statement_needs_evidence_and_a_truth_value():
+    with pytest.raises(RecordError, match="evidence"):
+        verdict("words", True, kind="claim")
+    for value in (None, 1, 0.0):
+        with pytest.raises(RecordError, match="True or False"):
+            verdict("words", value, kind="claim", evidence="a proof")
+
+
+def test_a_condition_is_data_beside_the_reason():
+    record = Claim("X-1", True, condition="costs are positive", evidence="a proof")
+    found = judge(row("words", "claim"), record)
+    assert (found.verdict, found.condition, found.reason) == (
+        "holds under",
+        "costs are positive",
+        "a proof",
+    )
+    both = replace(record, assumes=("time is whole", "the start is zero"))
+    found = judge(row("words", "claim"), both)
+    assert found.condition == "costs are positive; time is whole; the start is zero"
+    false = replace(record, value=False)
+    assert judge(row("words", "claim"), false).condition == ""
+    found = judge(row("3.0"), Claim("X-1", 3.0, **UNDER))
+    assert (found.verdict, found.condition) == ("matches under", "the start is zero")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "typo", "kind"),
+    [
+        ("does not hold", False, "false"),
+        ("does not hold", True, "typo"),
+        ("holds under", False, "missing condition"),
+        ("holds under", True, "typo"),
+        ("matches under", False, "missing condition"),
+        ("explained", False, "wrong number"),
+        ("differs", True, "typo"),
+        ("holds", False, ""),
+        ("holds", True, ""),
+        ("not determined", False, ""),
+    ],
+)
+def test_the_kind_of_an_erratum_follows_from_the_verdict(verdict, typo, kind):
+    assert erratum_kind(verdict, typo) == kind
+
+
+def test_each_verdict_that_needs_a_reason_has_one():
+    for fields in ({"missing": "a law"}, {"value": False, "evidence": "a case"}):
+        assert judge(row("words", "claim"), Claim("X-1", **fields)).reason
+    with pytest.raises(RecordError, match="needs"):
+        judge(row("words", "future"), Claim("X-1", False))
+
+
+# Figures, parameters, announced work, prose, and rows nobody speaks of.
+
+
+def test_a_figure_is_redrawn_only_by_a_figure_that_there_is():
+    record = Claim("X-1", figure="four-sources-states", leaves_open="the horizon")
+    found = judge(row("a picture", "figure"), record, {"four-sources-states": {}})
+    assert (found.verdict, found.reason) == ("redrawn", "the horizon")
+    for figures, name in [((), "four-sources-states"), (("other",), "")]:
+        with pytest.raises(RecordError, match="no figure"):
+            judge(row("a picture", "figure"), Claim("X-1", figure=name), figures)
+
+
+def test_a_lost_image_is_never_redrawn():
+    lost = replace(row("a picture", "figure"), lost="the picture")
+    claim = Claim("X-1", figure="states", leaves_open="the horizon")
+    found = judge(lost, claim, {"states"})
+    assert (found.verdict, found.computed) == ("not determined", "states")
+    expected = "lost: the picture. what is drawn in its place leaves open: the horizon"
+    assert found.reason == expected
+    with pytest.raises(RecordError, match="no figure"):
+        judge(lost, claim, {"other"})
+    nothing = judge(lost, Claim("X-1", missing="what it shows"))
+    assert nothing.reason == "lost: the picture. what it shows"
+
+
+def test_the_numbers_of_a_parameter_are_those_that_were_used():
+    assert verdict("M = 1", 1, kind="parameter") == "used"
+    assert verdict("M = 1", 2, kind="parameter") == "differs"
+    assert verdict("K = 5, gamma = 0.2", (5, 0.2), kind="parameter") == "used"
+    assert verdict("K = 5, gamma = 0.2", (0.2, 5), kind="parameter") == "differs"
+    assert verdict("K = 5, gamma = 0.2", 5, kind="parameter") == "differs"
+
+
+def test_a_parameter_in_words_needs_evidence():
+    said = {"kind": "parameter", "evidence": "Table 1"}
+    assert verdict("four sources", True, **said) == "used"
+    assert verdict("four sources", False, **said) == "does not hold"
+    with pytest.raises(RecordError, match="evidence"):
+        verdict("four sources", True, kind="parameter")
+    with pytest.raises(RecordError, match="True or False"):
+        verdict("four sources", **said)
+
+
+def test_a_parameter_with_numbers_needs_the_numbers_used():
+    with pytest.raises(RecordError, match="M = 1"):
+        verdict("M = 1", kind="parameter", evidence="throughout")
+
+
+def test_announced_work_is_done_or_open():
+    assert verdict("words", True, kind="future", evidence="chapter 4") == "done"
+    assert verdict("words", False, kind="future", evidence="not in this book") == "open"
+    with pytest.raises(RecordError, match="evidence"):
+        verdict("words", True, kind="future")
+    with pytest.raises(RecordError, match="True or False"):
+        verdict("words", kind="future", evidence="forgotten")
+
+
+def test_prose_is_context():
+    found = judge(row("words", "claim"), Claim("X-1", context="a premise"))
+    assert (found.verdict, found.reason) == ("context", "a premise")
+
+
+def test_context_excuses_no_computed_value():
+    """A value that differs cannot hide behind words."""
+    with pytest.raises(RecordError, match="X-1: context is for prose, but 1 was computed"):
+        verdict("words", 1, kind="claim", context="only prose")
+
+
+def test_a_row_without_a_record_is_missing():
+    assert judge(row("254.66"), None).verdict == "missing"
+
+
+# What the scorecard shows of the computed value.
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "shown"),
+    [
+        ("254.66", 260.385599, "260.3856"),
+        ("250", 250, "250"),
+        ("250", 250.4, "250.40"),
+        ("[95.5, 100]", [95.52, 100.0], "[95.520, 100.000]"),
+        ("1", 1.23456e8, "1.23456e+08"),
+    ],
+)
+def test_the_computed_value_has_more_digits_than_the_print(printed, value, shown):
+    assert judge(row(printed), Claim("X-1", value)).computed == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(True, "yes"), (False, "no"), (None, "")])
+def test_what_was_computed_of_an_open_claim_is_shown(value, shown):
+    claim = Claim("X-1", value, missing="what good means")
+    assert judge(row("words", "claim"), claim).computed == shown
+
+
+def test_the_interval_is_shown_for_a_number_and_as_a_hull_for_a_range():
+    number = Claim("X-1", 10.0, interval=[9.0, 11.0], replications=7)
+    assert judge(row("10.5"), number).interval == (9.0, 11.0)
+    both = Claim("X-1", [95.5, 100.0], interval=[[95.0, 96.0], [99.0, 100.0]], replications=7)
+    assert judge(row("[95.5, 100]"), both).interval == (95.0, 100.0)
+
+
+def test_every_verdict_is_one_of_the_list():
+    """A verdict that no list names would have no badge and no filter."""
+    cases = [
+        (row("1"), Claim("X-1", 1)),
+        (row("words", "claim"), Claim("X-1", True, evidence="x", condition="y")),
+        (row("words", "future"), Claim("X-1", False, evidence="x")),
+        (row("M = 1", "parameter"), Claim("X-1", 1)),
+        (row("1"), None),
+    ]
+    assert all(judge(*case).verdict in VERDICTS for case in cases)
+
+
+def test_a_record_survives_its_file():
+    """What `records.json` holds makes the same record again."""
+    record = Claim("X-1", [1.0, 2.0], interval=[[0.5, 1.5], [1.5, 2.5]], replications=3)
+    assert Claim("X-1", **record.as_dict()) == record
