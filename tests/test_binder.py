@@ -24,7 +24,7 @@ def test_binder_installs_the_lock_under_a_python_that_the_package_allows():
 def test_binder_builds_the_book_with_a_command_that_there_is(monkeypatch):
     script = BINDER / "postBuild"
     assert os.access(script, os.X_OK)
-    (command,) = re.findall(r"python -m analysis\.report (.*)", script.read_text())
+    (command,) = re.findall(r"python -m scorecard (.*)", script.read_text())
     asked = []
     monkeypatch.setattr(
         "scorecard.commands.make_book", lambda **given: asked.append(given["profile"])

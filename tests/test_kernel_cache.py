@@ -57,7 +57,7 @@ def package(tmp_path, monkeypatch):
         (folder / name).parent.mkdir(exist_ok=True, parents=True)
         (folder / name).write_text(textwrap.dedent(text))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(fingerprint, "PACKAGE", "made")
+    monkeypatch.setattr(fingerprint, "PACKAGES", ("made",))
     monkeypatch.setattr(kernel_cache, "PACKAGE", "made")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "numba"))

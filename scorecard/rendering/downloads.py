@@ -37,7 +37,7 @@ except ModuleNotFoundError:
     ) from None
 if analysis.__version__ != "{version}":
     print(f"made with analysis {version}; this is {{analysis.__version__}}: numbers may differ")
-if __import__("importlib").util.find_spec("book") is None:
+if __import__("importlib.util").util.find_spec("book") is None:
     raise SystemExit(
         "This notebook needs the folder `book` that is beside it in the page's archive, "
         "notebooks/{name}.zip of the site: unpack the archive, and open the notebook there."

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis import published
+from scorecard import prints
 from scorecard.paths import BOOK
 from scorecard.prints import FOLDER, KINDS, documents, errata, printed_number, printed_rows
 from scorecard.saving.words import entries
@@ -158,7 +158,7 @@ ERRATA_HEADER = "id,place,printed,corrected,record,also,slip,typo,weight,consequ
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with one document and no row; the loaders' caches are emptied around the test."""
-    monkeypatch.setattr(published, "FOLDER", tmp_path)
+    monkeypatch.setattr(prints, "FOLDER", tmp_path)
     (tmp_path / "documents.csv").write_text("key,title,short,citation,rows\nx,The X,x,ref,3\n")
     (tmp_path / "errata").mkdir()
     loaders = (documents, printed_rows, errata)

@@ -42,6 +42,7 @@ def path(tmp_path):
     cells.append(make.new_markdown_cell("(label)=\n", id="c"))
     path = tmp_path / "site/notebooks/page.ipynb"
     nbformat.write(make.new_notebook(cells=cells), path)
+    (tmp_path / "site/notebooks/sources.csv").write_text("name\n")
     write_notebooks(DATA, INDEX, tmp_path / "site")
     return path
 
@@ -79,6 +80,7 @@ def test_a_download_says_how_to_get_the_package_where_it_is_missing(path, tmp_pa
 
 def test_a_download_says_when_the_package_is_of_another_version(path, tmp_path):
     (tmp_path / "analysis.py").write_text('__version__ = "9.9"\n')
+    (tmp_path / "book.py").touch()
     (tmp_path / "sources.csv").touch()
     said = subprocess.run(
         [sys.executable, "-S", "-c", script(path)], cwd=tmp_path, capture_output=True, text=True
@@ -90,6 +92,7 @@ def test_a_download_says_when_the_package_is_of_another_version(path, tmp_path):
 def test_a_download_names_the_file_that_it_reads_and_asks_for_it(path, tmp_path):
     assert f"sources.csv, SHA-256 {FILE['sha256']}" in script(path)
     (tmp_path / "analysis.py").write_text(f'__version__ = "{__version__}"\n')
+    (tmp_path / "book.py").touch()
     said = subprocess.run(
         [sys.executable, "-S", "-c", script(path)], cwd=tmp_path, capture_output=True, text=True
     )

@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from scorecard.paths import ROOT
 from scorecard.running import lab
 from scorecard.running.lab import lab_folder, open_lab
 
@@ -39,7 +40,8 @@ def test_without_a_book_there_is_nothing_to_open(tmp_path):
 def test_jupyterlab_is_opened_on_the_copies(build, monkeypatch, status):
     commands = []
 
-    def run(command):
+    def run(command, env):
+        assert str(ROOT) in env["PYTHONPATH"]
         commands.append(command)
         return subprocess.CompletedProcess(command, status)
 

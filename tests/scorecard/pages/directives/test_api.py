@@ -10,7 +10,7 @@ from scorecard.paths import BOOK, ROOT
 
 PACKAGES = sorted(
     ".".join(path.parent.relative_to(ROOT).parts)
-    for path in (ROOT / "analysis").glob("*/__init__.pyi")
+    for path in [*ROOT.glob("analysis/*/__init__.pyi"), *ROOT.glob("scorecard/__init__.pyi")]
 )
 
 
