@@ -4,7 +4,6 @@ from .index import whittle_index, whittle_index_at_age
 from .optimum.advice import FTVAPolicy, IDPolicy, LPUpdatePolicy
 from .optimum.dual import dual_descent
 from .optimum.exact import optimal_average_reward, optimal_cycle
-from .optimum.relaxed import relaxed_bound, relaxed_problem
 from .optimum.schedules import SchedulePolicy
 from .policies import (
     POLICIES,
@@ -15,6 +14,7 @@ from .policies import (
     RoundRobinPolicy,
     WhittlePolicy,
 )
+from .relaxed import relaxed_bound, relaxed_problem
 from .scheduler.core import Scheduler
 from .simulation import long_run_cycle, simulate
 from .sources import Sources, four_sources

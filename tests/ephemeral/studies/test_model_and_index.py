@@ -11,7 +11,7 @@ import pytest
 
 from analysis.ephemeral import Sources, four_sources, long_run_cycle
 from analysis.ephemeral.optimum.costs import exact_sets
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.studies.model_and_index.claims import claims
 from analysis.ephemeral.studies.model_and_index.experiment import Results, random_cases
 from analysis.ephemeral.studies.model_and_index.numbers import of_grid

@@ -16,7 +16,7 @@ from analysis.crawl.studies.crawler.experiment import (
     value_per_place,
     with_half,
 )
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
 from analysis.report import plus_minus, save_data, save_table, save_value, save_values
 from analysis.report.saving.records import saved_numbers

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.arrays import Floats
 from analysis.crawl.studies.crawler.experiment import POLICIES, with_half
 from analysis.crawl.studies.crawler.numbers import record_trouble
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
 from analysis.report import COLOURS, figure, save_figure
 from analysis.results import student_band

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.ephemeral.optimum.relaxed import RelaxedSolution
+from analysis.ephemeral.relaxed import RelaxedSolution
 from analysis.ephemeral.studies.dual_descent.experiment import has_one_multiplier
 from analysis.report import apart, save_data, save_table, save_value
 from analysis.results import student_band

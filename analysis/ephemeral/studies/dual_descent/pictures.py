@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.ephemeral.optimum.dual import DualRun
-from analysis.ephemeral.optimum.relaxed import RelaxedSolution
+from analysis.ephemeral.relaxed import RelaxedSolution
 from analysis.ephemeral.studies.dual_descent.experiment import has_one_multiplier, late
 from analysis.report import COLOURS, apart, figure, save_figure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.scheduler.machines.sizing import PASS
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.studies.many_machines.experiment import reward_of_cycle

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
+from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.report import save_value, save_values
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.experiment import Experiment, choose_memory
