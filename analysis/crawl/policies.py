@@ -195,6 +195,7 @@ class ListingIndex(IndexPolicy):
 
     def rescale(self, ratio: float) -> None:
         """Count times in epochs that are shorter by the factor `ratio`."""
+        ratio = check_number("ratio", ratio, 0, low_open=True, high_open=True)
         self._sums[:, [_Sum.TIME_LISTED, _Sum.TIME_COUNTED]] *= ratio
 
     def state(self) -> dict[str, NDArray[Any]]:
