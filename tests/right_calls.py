@@ -65,6 +65,7 @@ def ephemeral_calls():
     pair = {**two, "budget": 1}
     content = np.ones((2, 6))
     law = {"tolerance": 0.05, "points": 50, "max_points": 200}
+    signals = ephemeral.Signals(sources, 0.9, [0.5, 0.2])
     curves = [ephemeral.stochastic_index(sources, arm, utility, **law) for arm in (0, 1)]
     return {
         "Arrivals": {**two, "utility": utility},
@@ -74,9 +75,12 @@ def ephemeral_calls():
         "LPUpdatePolicy": {**two, "epochs": 3},
         "MyopicPolicy": two,
         "PrintedPolicy": two,
+        "Reliability": {"memory": 60.0, "weight": 5.0, "death_rate": 0.1},
         "RoundRobinPolicy": {},
         "SchedulePolicy": {"schedule": np.ones((2, 2), dtype=bool)},
         "Scheduler": {**pair, "price": 0.1, "index_rate": 2.0, "queue": 3},
+        "SignalBelief": {"signals": signals, "time": 1.0},
+        "Signals": {**two, "recall": 0.9, "precision": [0.5, 0.2]},
         "Sources": {"arrival_rate": [1.0], "mean_utility": [1.0], "decay_rate": [1.0]},
         "Utility": {},
         "WhittlePolicy": two,
@@ -93,6 +97,7 @@ def ephemeral_calls():
         "optimal_cycle": {**pair, "max_states": 10_000},
         "relaxed_bound": pair,
         "relaxed_problem": pair,
+        "signal_index": {"signals": signals, "arm": 0, **law},
         "simulate": {**pair, "policy": "whittle", "horizon": 5},
         "simulate_random": {**pair, "policy": "whittle", "content": content},
         "stochastic_bound": {**pair, "indices": curves},

@@ -16,6 +16,9 @@ from .policies import (
 )
 from .relaxed import relaxed_bound, relaxed_problem
 from .scheduler.core import Scheduler
+from .signals.index import signal_index
+from .signals.model import SignalBelief, Signals
+from .signals.reliability import Reliability
 from .simulation import long_run_cycle, simulate
 from .sources import Sources, four_sources
 from .stochastic.comparison import compare
@@ -37,9 +40,12 @@ __all__ = [
     "Observation",
     "Policy",
     "PrintedPolicy",
+    "Reliability",
     "RoundRobinPolicy",
     "SchedulePolicy",
     "Scheduler",
+    "SignalBelief",
+    "Signals",
     "Sources",
     "Timetable",
     "Utility",
@@ -54,6 +60,7 @@ __all__ = [
     "optimal_cycle",
     "relaxed_bound",
     "relaxed_problem",
+    "signal_index",
     "simulate",
     "simulate_random",
     "stochastic_bound",

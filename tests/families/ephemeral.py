@@ -23,9 +23,12 @@ from analysis.ephemeral import (
     MyopicPolicy,
     Observation,
     PrintedPolicy,
+    Reliability,
     RoundRobinPolicy,
     SchedulePolicy,
     Scheduler,
+    SignalBelief,
+    Signals,
     Sources,
     Utility,
     WhittlePolicy,
@@ -38,6 +41,7 @@ from analysis.ephemeral import (
     optimal_cycle,
     relaxed_bound,
     relaxed_problem,
+    signal_index,
     simulate,
     simulate_random,
     stochastic_bound,
@@ -49,6 +53,7 @@ from analysis.ephemeral import (
 from analysis.ephemeral.optimum.schedules import schedule_reward
 from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.pages import queued_sources
+from analysis.ephemeral.signals.index import one_ping_index, one_ping_reach
 from analysis.ephemeral.timetables.copies import (
     LONGEST_PERIOD,
     frequencies,
@@ -618,6 +623,78 @@ def stochastic_ties():
     assert bounds[0][0] == pytest.approx(3 * single, rel=1e-9)
 
 
+# Pings ------------------------------------------------------------------------------------------
+
+SHARES = (0.0, 1e-6, 0.5, 1 - 1e-6, 1.0)
+
+
+def drawn_with_pings(recall, precision, pings, decay):
+    """A source of u* = 1 with so many pings an epoch, or none where no item is announced."""
+    arrival = pings * precision / recall if recall * precision > 0 else 1.0
+    return Signals(Sources([arrival], [decay / arrival], [decay]), recall, precision)
+
+
+def signals_in_extremes():
+    for recall, precision in product(SHARES, SHARES):
+        if recall > 0 == precision:
+            with pytest.raises(ValueError, match="precision"):
+                drawn_with_pings(recall, precision, 1.0, 0.1)
+            continue
+        for pings, decay in product((1e-3, 1.0, 100.0), (1e-4, 0.1, 20.0)):
+            signals = drawn_with_pings(recall, precision, pings, decay)
+            source = signals.sources
+            expected = pings if recall > 0 else 0.0
+            assert signals.ping_rate[0] == pytest.approx(expected)
+            steady = signals.unannounced[0] + pings * signals.jump[0] / decay
+            assert steady == pytest.approx(1.0)  # u*, of both parts
+            worth = np.array([[0.0, 1e-3, 0.5, 1.0]]) * min(one_ping_reach(signals)[0], 2.0)
+            index = one_ping_index(signals, worth)[0]
+            assert (np.diff(index) >= 0).all()
+            assert (index >= -np.expm1(-decay) * worth[0] * (1 - 1e-9)).all()
+            assert (index <= worth[0] * (1 + 1e-9)).all()
+            belief = SignalBelief(signals)
+            belief.observe_pings([0] * 3, 1.0)
+            silent = signals.unannounced[0] * -np.expm1(-decay)
+            assert belief.worth(1.0)[0] == pytest.approx(silent + 3 * signals.jump[0])
+            assert source.u_star[0] == pytest.approx(1.0)
+
+
+def signal_indices_in_extremes():
+    """Within the error that it gives of the closed form, or refused."""
+    found = 0
+    for recall, pings, decay in product(SHARES[1:], (1e-3, 1.0, 30.0), (1e-3, 0.1, 20.0)):
+        for precision in (1e-6, 0.5, 1.0):
+            signals = drawn_with_pings(recall, precision, pings, decay)
+            try:
+                curve = signal_index(signals, 0, tolerance=0.02, points=60, max_points=240)
+            except NotConverged as error:
+                refused = str(error)
+                assert "raise max_points" in refused
+                continue
+            inside = curve.state <= one_ping_reach(signals)[0]
+            closed = one_ping_index(signals, curve.state[inside][None, :])[0]
+            # Corners of the closed form are blurred by more than the error away from them.
+            np.testing.assert_allclose(curve.index[inside], closed, atol=0.06)
+            assert (curve.index <= curve.state * (1 + 1e-6) + 0.06).all()
+            found += 1
+    assert found > 40
+
+
+def estimates_of_reliability():
+    """Counts without end, or that fade at once."""
+    for memory in (1e-3, 60.0, np.inf):
+        trust = Reliability(memory, weight=1e-3)
+        for time in range(20):
+            trust.observe_ping("hub", "blog", float(time))
+            trust.observe_crawl("blog", float(time), 1, {"hub": time % 2})
+        weights = np.exp(-(19.0 - np.arange(20)) / memory)
+        true = weights @ (np.arange(20) % 2)
+        of_hub = (1 + true) / (2 + weights.sum())
+        expected = (1e-3 * of_hub + true) / (1e-3 + weights.sum())
+        assert trust.precision("hub", "blog", 19.0) == pytest.approx(expected)
+        assert trust.recall("hub", 19.0) == pytest.approx((1 + true) / (2 + weights.sum()))
+
+
 # Schedulers -------------------------------------------------------------------------------------
 
 
@@ -830,6 +907,7 @@ FAMILIES = {
     "LPUpdatePolicy": on_sets(myopic_program),
     "MyopicPolicy": on_sets(selections),
     "PrintedPolicy": on_sets(random_runs),
+    "Reliability": {"memories of all lengths": estimates_of_reliability},
     "RoundRobinPolicy": {"turns": turns},
     "SchedulePolicy": on_sets(schedules, "decay 1e-14", "joint decay 1e-10"),
     "Scheduler": on_sets(schedulers),
@@ -841,6 +919,8 @@ FAMILIES = {
         "unequal costs, many": slow(lambda: partitions(range(8, 300))),
         "equal costs": equal_partitions,
     },
+    "SignalBelief": {"extremes": signals_in_extremes},
+    "Signals": {"extremes": signals_in_extremes},
     "Sources": {"decays of 200 decades": contents_of_sources, "out of range": sources_out_of_range},
     **{name: rows for name, rows in of_timetables.FAMILIES.items() if name != "timetable"},
     "Timetable": {"as made by timetable": lambda: timetables(SETS["unlike"])},
@@ -866,6 +946,7 @@ FAMILIES = {
         **on_sets(relaxed_against_linear_program),
         "ages without end": relaxed_with_ages_without_end,
     },
+    "signal_index": {"extremes": signal_indices_in_extremes},
     "simulate": on_sets(runs),
     "simulate_random": on_sets(random_runs),
     "stochastic_bound": {"ties": stochastic_ties},
