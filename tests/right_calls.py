@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from analysis import crawl, ephemeral, joint, learning, mdp, restarts, robots, trace
+from analysis import bandits, crawl, ephemeral, joint, learning, mdp, restarts, robots, trace
 from analysis.robots.general.laws import exponential
 
 FACES = {
     "ephemeral": ephemeral.__all__,
     "restarts": restarts.__all__,
+    "bandits": bandits.__all__,
     "learning": learning.__all__,
     "robots": robots.__all__,
     "joint": joint.__all__,
@@ -24,6 +25,7 @@ FACES = {
 NOT_CALLED = {
     "ephemeral": {"POLICIES", "Observation", "Policy", "Timetable"},
     "restarts": {"Indexability", "Paths", "Thresholds", "WhittleIndex"},
+    "bandits": {"Indexability", "Relaxation", "Witness"},
     "learning": {
         "ClosedLoop", "CompiledLearner", "GradientCheck", "Learned", "Learner", "LearningCurves",
         "Run", "ThresholdValue",
@@ -45,6 +47,7 @@ def right_calls(face):
     return {
         "ephemeral": ephemeral_calls,
         "restarts": restart_calls,
+        "bandits": bandit_calls,
         "learning": learning_calls,
         "robots": robot_calls,
         "joint": joint_calls,
@@ -105,6 +108,24 @@ def ephemeral_calls():
         "timetable": {**pair, "odd_parts": (1, 3)},
         "whittle_index": {**two, "state": [0.1, 0.2]},
         "whittle_index_at_age": {**two, "age": [1, 2]},
+    }  # fmt: skip
+
+
+def bandit_calls():
+    stay, move = [[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.5, 0.5]]
+    rewards = [[0.0, 0.0], [1.0, 2.0]]
+    arm = bandits.Arm([stay, move], rewards)
+    one, pair = {"arm": arm, "discount": 0.9}, {"arms": [arm, arm]}
+    return {
+        "Arm": {"transitions": [stay, move], "rewards": rewards},
+        "certify_indexability": one,
+        "index_scores": {**pair, "discount": 0.9},
+        "relaxed_problem": {**pair, "budget": 1, "discount": 0.9, "initial_state": [0, 1]},
+        "simulate": {
+            **pair, "scores": {"index": [[0.0, 1.0], [0.0, 1.0]]}, "budget": 1, "epochs": 3,
+            "paths": 2, "rng": 0, "warm_up": 1, "initial_state": [0, 1],
+        },
+        "whittle_index": one,
     }  # fmt: skip
 
 
