@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_number, check_whole
 from analysis.ephemeral.kernels import h, mark_top, relative_index
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
 from analysis.kernel_cache import njit
 
