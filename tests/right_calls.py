@@ -329,7 +329,7 @@ def trace_calls():
         "lambdacrawl": {"sources": sources, "budget": 1},
         "lambdacrawl_rates": {"change_rate": [0.1, 1.0], "importance": [1.0, 1.0], "budget": 0.5},
         "publications": {"kind": "commit"},
-        "read_trace": {"path": trace.trace.PUBLICATIONS},
+        "read_trace": {"path": trace.trace.DATA / "publications.csv.gz"},
     }  # fmt: skip
 
 
