@@ -42,6 +42,11 @@ def used(face, name, made):
         runs = [ephemeral.Scheduler(sources, 3, **each) for each in settings]
         crawls = [[run.crawl() for _ in range(40)] for run in runs]
         return crawls, [run.ages for run in runs], runs[0].demand([0.1, 1.0])
+    if name == "Signals":
+        return made.sample(9, rng()), made.ping_rate, made.jump, made.unannounced
+    if name == "SignalBelief":
+        counted = made.observe_pings([0, 1, 1], 2.0, [1.5, 0.5, 3.0])
+        return counted, made.worth(3.0), made.index(4.0)
     if name == "timetable":
         many = ephemeral.Sources(np.arange(1.0, 30), np.ones(29), np.geomspace(0.01, 2, 29))
         tables = [made, *(ephemeral.timetable(many, budget) for budget in (1, 2, 5))]

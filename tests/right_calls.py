@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from analysis import crawl, ephemeral, joint, learning, mdp, restarts, robots, trace
+from analysis import bandits, crawl, ephemeral, joint, learning, mdp, restarts, robots, trace
 from analysis.robots.general.laws import exponential
 
 FACES = {
     "ephemeral": ephemeral.__all__,
     "restarts": restarts.__all__,
+    "bandits": bandits.__all__,
     "learning": learning.__all__,
     "robots": robots.__all__,
     "joint": joint.__all__,
@@ -24,6 +25,7 @@ FACES = {
 NOT_CALLED = {
     "ephemeral": {"POLICIES", "Observation", "Policy", "Timetable"},
     "restarts": {"Indexability", "Paths", "Thresholds", "WhittleIndex"},
+    "bandits": {"Indexability", "Relaxation", "Witness"},
     "learning": {
         "ClosedLoop", "CompiledLearner", "GradientCheck", "Learned", "Learner", "LearningCurves",
         "Run", "ThresholdValue",
@@ -45,6 +47,7 @@ def right_calls(face):
     return {
         "ephemeral": ephemeral_calls,
         "restarts": restart_calls,
+        "bandits": bandit_calls,
         "learning": learning_calls,
         "robots": robot_calls,
         "joint": joint_calls,
@@ -65,6 +68,7 @@ def ephemeral_calls():
     pair = {**two, "budget": 1}
     content = np.ones((2, 6))
     law = {"tolerance": 0.05, "points": 50, "max_points": 200}
+    signals = ephemeral.Signals(sources, 0.9, [0.5, 0.2])
     curves = [ephemeral.stochastic_index(sources, arm, utility, **law) for arm in (0, 1)]
     return {
         "Arrivals": {**two, "utility": utility},
@@ -72,12 +76,18 @@ def ephemeral_calls():
         "FTVAPolicy": pair,
         "IDPolicy": pair,
         "LPUpdatePolicy": {**two, "epochs": 3},
+        "LagrangianPolicy": {**two, "price": 0.5},
         "MyopicPolicy": two,
         "PrintedPolicy": two,
+        "Reliability": {"memory": 60.0, "weight": 5.0, "death_rate": 0.1},
+        "RolloutPolicy": {**two, "epochs": 3, "price": 0.5},
         "RoundRobinPolicy": {},
         "SchedulePolicy": {"schedule": np.ones((2, 2), dtype=bool)},
         "Scheduler": {**pair, "price": 0.1, "index_rate": 2.0, "queue": 3},
+        "SignalBelief": {"signals": signals, "time": 1.0},
+        "Signals": {**two, "recall": 0.9, "precision": [0.5, 0.2]},
         "Sources": {"arrival_rate": [1.0], "mean_utility": [1.0], "decay_rate": [1.0]},
+        "TunedLagrangianPolicy": {**two, "every": 5, "step": 0.5},
         "Utility": {},
         "WhittlePolicy": two,
         "bound_at_price": {**pair, "price": 0.5},
@@ -85,14 +95,18 @@ def ephemeral_calls():
             "arrivals": ephemeral.Arrivals(sources), "policies": ["whittle"], "budget": 1,
             "horizon": 5, "replications": 2, "rng": rng,
         },
+        "crawl_price": pair,
         "dual_descent": {**pair, "horizon": 5},
         "four_sources": {},
         "index_by_definition": {**two, "state": [0.1, 0.2], "digits": 40},
+        "lagrangian_index": {**two, "age": [1, 2], "price": 0.5},
+        "losses": {**pair, "crawls": [(0,), (1,)], "ages": [1, 2], "price": 0.5},
         "long_run_cycle": {**pair, "policy": "whittle"},
         "optimal_average_reward": pair,
         "optimal_cycle": {**pair, "max_states": 10_000},
         "relaxed_bound": pair,
         "relaxed_problem": pair,
+        "signal_index": {"signals": signals, "arm": 0, **law},
         "simulate": {**pair, "policy": "whittle", "horizon": 5},
         "simulate_random": {**pair, "policy": "whittle", "content": content},
         "stochastic_bound": {**pair, "indices": curves},
@@ -100,6 +114,24 @@ def ephemeral_calls():
         "timetable": {**pair, "odd_parts": (1, 3)},
         "whittle_index": {**two, "state": [0.1, 0.2]},
         "whittle_index_at_age": {**two, "age": [1, 2]},
+    }  # fmt: skip
+
+
+def bandit_calls():
+    stay, move = [[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.5, 0.5]]
+    rewards = [[0.0, 0.0], [1.0, 2.0]]
+    arm = bandits.Arm([stay, move], rewards)
+    one, pair = {"arm": arm, "discount": 0.9}, {"arms": [arm, arm]}
+    return {
+        "Arm": {"transitions": [stay, move], "rewards": rewards},
+        "certify_indexability": one,
+        "index_scores": {**pair, "discount": 0.9},
+        "relaxed_problem": {**pair, "budget": 1, "discount": 0.9, "initial_state": [0, 1]},
+        "simulate": {
+            **pair, "scores": {"index": [[0.0, 1.0], [0.0, 1.0]]}, "budget": 1, "epochs": 3,
+            "paths": 2, "rng": 0, "warm_up": 1, "initial_state": [0, 1],
+        },
+        "whittle_index": one,
     }  # fmt: skip
 
 
@@ -297,7 +329,7 @@ def trace_calls():
         "lambdacrawl": {"sources": sources, "budget": 1},
         "lambdacrawl_rates": {"change_rate": [0.1, 1.0], "importance": [1.0, 1.0], "budget": 0.5},
         "publications": {"kind": "commit"},
-        "read_trace": {"path": trace.trace.PUBLICATIONS},
+        "read_trace": {"path": trace.trace.DATA / "publications.csv.gz"},
     }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def test_no_module_looks_outside_the_package():
 CORE = """
 import importlib, sys
 sys.modules.update(pyarrow=None, matplotlib=None)
-for part in ("ephemeral", "restarts", "learning", "robots", "mdp", "trace", "joint"):
+for part in ("ephemeral", "restarts", "bandits", "learning", "robots", "mdp", "trace", "joint"):
     offered = importlib.import_module(f"analysis.{part}")
     for name in offered.__all__:
         try:

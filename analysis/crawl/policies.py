@@ -193,6 +193,11 @@ class ListingIndex(IndexPolicy):
         if row[_Sum.TIME_LISTED] > 0 and contradict(*row[_Sum.LISTED : _Sum.TIME_COUNTED + 1]):
             row[_Sum.LISTED] = row[_Sum.TIME_LISTED] = 0.0
 
+    def rescale(self, ratio: float) -> None:
+        """Count times in epochs that are shorter by the factor `ratio`."""
+        ratio = check_number("ratio", ratio, 0, low_open=True, high_open=True)
+        self._sums[:, [_Sum.TIME_LISTED, _Sum.TIME_COUNTED]] *= ratio
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state of the learner as arrays, for `restore`."""
         return {"sums": self._sums.copy()}

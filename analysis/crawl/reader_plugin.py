@@ -24,7 +24,7 @@ from analysis.crawl.feeds.listing import listed_ages
 from analysis.crawl.feeds.reader import HALF_LIFE
 from analysis.crawl.frontier.state import FOUND, Outcome
 from analysis.crawl.policies import ListingIndex
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 
 HOUR = 3600.0

@@ -62,7 +62,7 @@ def whittle_index(sources: Sources, state: ArrayLike) -> NDArray[np.float64]:
     >>> whittle_index(four_sources(), [10.0, 10.0, 10.0, 10.0]).round(2).tolist()
     [5.03, 2.95, 5.03, 1.89]
     """
-    x = _one_entry_a_source("state", state, sources)
+    x = one_entry_a_source("state", state, sources)
     u_star, decay = sources.u_star, sources.decay
     below = x < u_star
     share = np.divide(x, u_star, out=np.zeros_like(x), where=below)
@@ -99,7 +99,7 @@ def whittle_index_at_age(sources: Sources, age: ArrayLike) -> NDArray[np.float64
     >>> whittle_index_at_age(four_sources(), [1, 2, 3, 4]).round(2).tolist()
     [90.51, 105.06, 49.47, 22.97]
     """
-    k = _one_entry_a_source("age", age, sources)
+    k = one_entry_a_source("age", age, sources)
     z = sources.decay * k
     bracket = gammainc(2.0, z) + k * np.exp(-z) * h(sources.decay)
     return sources.u_star * bracket / sources.cost
@@ -121,7 +121,8 @@ def series_of_h(y: Any) -> Any:
     return 0.5 * y * y * series
 
 
-def _one_entry_a_source(name: str, values: ArrayLike, sources: Sources) -> NDArray[np.float64]:
+def one_entry_a_source(name: str, values: ArrayLike, sources: Sources) -> NDArray[np.float64]:
+    """Return checked numbers of shape (..., N), none negative; ValueError uses the name."""
     check_kind("sources", sources, Sources)
     array = check_array(name, values, 0)
     if array.ndim == 0 or array.shape[-1] != len(sources):

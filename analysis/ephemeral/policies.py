@@ -5,13 +5,14 @@ holds what the model lets a policy see: the age of every source, and the content
 observed. Ties of a rank go to the source with the smaller number, so that a run repeats itself.
 
 References: the index policy is Theorem 1 of the report; greedy and round robin are the policies
-that the slides compare it with.
+that the slides compare it with. The Lagrangian index policy is that of Avrachenkov, Borkar and Shah
+(arXiv 2412.12641).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -22,6 +23,7 @@ from analysis.checks import (
     check_choice,
     check_integer,
     check_kind,
+    check_number,
     check_selected,
     check_whole,
     set_fields,
@@ -29,6 +31,7 @@ from analysis.checks import (
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.kernels import Rule, next_in_turn, printed_relative_index
+from analysis.ephemeral.lagrangian import PricedSources, crawl_price
 from analysis.ephemeral.sources import Sources
 
 Arms = NDArray[np.int64]
@@ -134,14 +137,139 @@ class WhittlePolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the `budget` sources of largest index."""
-        seen = np.isfinite(observation.state)
-        index = np.empty(seen.size)
-        if not seen.all():
-            index[:] = whittle_index_at_age(self.sources, observation.age)
-        if seen.any():
-            by_state = whittle_index(self.sources, np.where(seen, observation.state, 0.0))
-            index[seen] = by_state[seen]
-        return top(index, budget)
+        return top(_whittle(self.sources, observation), budget)
+
+
+@dataclass(frozen=True, eq=False)
+class LagrangianPolicy:
+    """Crawl the sources with the largest Lagrangian index (see `analysis.ephemeral.lagrangian`).
+
+    A source that is not observed takes its index at its age.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    price : float, optional
+        lambda, not negative; by default the multiplier of the relaxed problem for the budget at
+        which the policy is played, the middle one where there is an interval (`crawl_price`).
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import LagrangianPolicy, four_sources, long_run_cycle
+    >>> cycle = long_run_cycle(four_sources(), LagrangianPolicy(four_sources()), 2)
+    >>> round(cycle.average_reward, 2)
+    337.77
+    """
+
+    sources: Sources
+    price: float | None = None
+    priced: dict[int, PricedSources] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+        if self.price is not None:
+            set_fields(self, price=check_number("price", self.price, 0, high_open=True))
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources of largest index."""
+        budget = check_whole("budget", budget, 1, len(self.sources))
+        if budget not in self.priced:
+            price = crawl_price(self.sources, budget) if self.price is None else self.price
+            self.priced[budget] = PricedSources(self.sources, price)
+        return top(_lagrangian(self.priced[budget], observation), budget)
+
+
+@dataclass(eq=False)
+class TunedLagrangianPolicy:
+    """The Lagrangian index policy that finds its price while it crawls.
+
+    At each epoch the *marginal* Whittle index is midway between the least of a source crawled and
+    the largest of one that waits. After every `every` epochs the price moves a share `step` of the
+    way to their mean; in the first of them, without a price, the order is that of Whittle's index.
+    An object plays one run.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    every : int
+        Epochs from one price to the next.
+    step : float
+        Share of the way, in (0, 1].
+
+    Attributes
+    ----------
+    price : float or None
+        The price now, None in the first epochs.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import TunedLagrangianPolicy, crawl_price, simulate
+    >>> from analysis.ephemeral.instances import random_sources
+    >>> sources = random_sources(100, rng=1)
+    >>> policy = TunedLagrangianPolicy(sources)
+    >>> run = simulate(sources, policy, budget=10, horizon=1000)
+    >>> round(policy.price, 2), round(crawl_price(sources, 10), 2)
+    (8.83, 8.78)
+    """
+
+    sources: Sources
+    every: int = 50
+    step: float = 0.3
+    price: float | None = field(init=False, default=None)
+    _priced: PricedSources | None = field(init=False, repr=False, default=None)
+    _marginal: list[float] = field(init=False, repr=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+        self.every = check_integer("every", self.every, 1)
+        self.step = check_number("step", self.step, 0, 1, low_open=True)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources of largest index, and learn from the marginal one."""
+        whittle = _whittle(self.sources, observation)
+        if self._priced is None:
+            arms = top(whittle, budget)
+        else:
+            arms = top(_lagrangian(self._priced, observation), budget)
+        waiting = np.delete(whittle, arms)
+        if waiting.size:
+            self._marginal.append(0.5 * float(whittle[arms].min() + waiting.max()))
+        if len(self._marginal) == self.every:
+            mean = float(np.mean(self._marginal))
+            self.price = (
+                mean if self.price is None else self.price + self.step * (mean - self.price)
+            )
+            self._priced = PricedSources(self.sources, self.price)
+            self._marginal.clear()
+        return arms
+
+
+def _whittle(sources: Sources, observation: Observation) -> NDArray[np.float64]:
+    """Return the Whittle index of each source, by content where it is observed."""
+    seen = np.isfinite(observation.state)
+    index = np.empty(seen.size)
+    if not seen.all():
+        index[:] = whittle_index_at_age(sources, observation.age)
+    if seen.any():
+        by_state = whittle_index(sources, np.where(seen, observation.state, 0.0))
+        index[seen] = by_state[seen]
+    return index
+
+
+def _lagrangian(priced: PricedSources, observation: Observation) -> NDArray[np.float64]:
+    """Return the Lagrangian index of each source, by content where it is observed."""
+    seen = np.isfinite(observation.state)
+    index = priced.index(observation.age)
+    if seen.any():
+        by_state = priced.index_of_content(np.where(seen, observation.state, 0.0))
+        index[seen] = by_state[seen]
+    return index
 
 
 @dataclass(frozen=True)
@@ -302,6 +430,7 @@ class Policies(dict[str, NamedPolicy]):
 POLICIES = Policies(
     {
         "whittle": NamedPolicy(WhittlePolicy, Rule.WHITTLE),
+        "lagrangian": NamedPolicy(LagrangianPolicy),
         "theorem": NamedPolicy(PrintedPolicy, Rule.THEOREM),
         "remark": NamedPolicy(partial(PrintedPolicy, short=True), Rule.REMARK),
         "myopic": NamedPolicy(MyopicPolicy, Rule.MYOPIC),

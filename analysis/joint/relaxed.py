@@ -27,7 +27,7 @@ from scipy.optimize import linprog
 
 from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_integer, check_number
-from analysis.ephemeral.optimum.relaxed import due_ages
+from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.sources import Sources, check_budget
 from analysis.joint.prices import check_truth, checked_price, fading_at_price, largest_reward
 from analysis.results import NotConverged

@@ -25,9 +25,9 @@ from scipy.optimize import brentq
 from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_kind, check_number, check_whole, set_fields
 from analysis.display import brief
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation, check_ages
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 
 Arms = NDArray[np.int64]

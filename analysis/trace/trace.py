@@ -1,7 +1,7 @@
 """A trace of publications: the source and the time of each item.
 
 Times are whole seconds since the trace's origin, so that comparisons of times are exact.
-`publications` loads the trace that the package ships, in its folder ``data``;
+`publications` loads the traces that the package ships, in its folder ``data``;
 `analysis.trace.reading` reads a trace from a CSV file.
 """
 
@@ -25,10 +25,15 @@ HOUR = 3600
 DAY = 24 * HOUR
 WEEK = 7 * DAY
 
-PUBLICATIONS = Path(__file__).with_name("data") / "publications.csv.gz"
-SHA256 = "10b1519b4feb54abc346f0d1f77b1d8bde14282b17e70dc4bae5e3903b870da2"
-"""Of the decompressed CSV."""
-KINDS = ("upload", "commit", "both")
+DATA = Path(__file__).with_name("data")
+SHA256 = {
+    "publications": "10b1519b4feb54abc346f0d1f77b1d8bde14282b17e70dc4bae5e3903b870da2",
+    "releases": "8f8710b162e4d36c4763fe7d5b179f7c797d7daae63378b993b27fa21f163485",
+}
+"""Of the decompressed CSV files."""
+KINDS = ("upload", "commit", "both", "release")
+RELEASES_SINCE = "2020-01-05"
+"""A Sunday; most of the packages existed by then."""
 
 
 @brief
@@ -162,14 +167,15 @@ def weighted_counts(place: Ints, weight: Floats, size: int) -> Floats:
 
 
 def publications(kind: str = "both") -> Trace:
-    """Load the trace that the book ships.
+    """Load a trace that the book ships.
 
     Parameters
     ----------
-    kind : {"upload", "commit", "both"}
+    kind : {"upload", "commit", "both", "release"}
         Uploads of Debian source packages (2019 to 2023), commits of upstream projects (2009 to
         2012), or one set of both. For the latter, commits are moved by a whole number of weeks, so
         that they keep their time of the day and of the week, to begin in the week of the uploads.
+        Or releases of Python packages (2020 to 2026), the second trace.
 
     Returns
     -------
@@ -183,19 +189,27 @@ def publications(kind: str = "both") -> Trace:
 
     Examples
     --------
-    >>> len(publications().names)
-    436
+    >>> len(publications().names), len(publications("release").names)
+    (436, 253)
     """
     check_choice("kind", kind, KINDS)
-    content = gzip.decompress(PUBLICATIONS.read_bytes())
-    if (found := hashlib.sha256(content).hexdigest()) != SHA256:
-        raise ValueError(f"{PUBLICATIONS.name} must have sha256 {SHA256}, got {found}")
-    table = pd.read_csv(io.BytesIO(content))
+    table = _table("releases" if kind == "release" else "publications")
     times = pd.to_datetime(table["utc"], utc=True)
-    first = times.groupby(table["kind"]).min().dt.floor("7D")
-    moved = (times + (first["upload"] - first["commit"])).where(table["kind"] == "commit", times)
     names = table["kind"] + "/" + table["source"]
     if kind == "both":
+        first = times.groupby(table["kind"]).min().dt.floor("7D")
+        moved = (times + (first["upload"] - first["commit"])).where(
+            table["kind"] == "commit", times
+        )
         return Trace.of(names, moved)
     chosen = table["kind"] == kind
+    if kind == "release":
+        chosen &= times >= pd.Timestamp(RELEASES_SINCE, tz="UTC")
     return Trace.of(names[chosen], times[chosen])
+
+
+def _table(name: str) -> pd.DataFrame:
+    content = gzip.decompress((DATA / f"{name}.csv.gz").read_bytes())
+    if (found := hashlib.sha256(content).hexdigest()) != SHA256[name]:
+        raise ValueError(f"{name}.csv.gz must have sha256 {SHA256[name]}, got {found}")
+    return pd.read_csv(io.BytesIO(content))

@@ -19,8 +19,8 @@ from analysis.crawl.local.site import Fault, random_faults, random_site
 from analysis.crawl.local.transport import child, crawl_in_process, crawl_over_http, write_sources
 from analysis.crawl.storage.store import Store, fetches_since_state
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.simulation import simulate
 from analysis.ephemeral.sources import Sources
 from analysis.learning.certainty_equivalence import (

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
 from analysis.results import student_band
 from book.crawl.crawler import POLICIES, record_trouble, with_half

@@ -15,7 +15,7 @@ from analysis.arrays import Floats
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.instances import lognormal_sources
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.observed import ObservedScheduler

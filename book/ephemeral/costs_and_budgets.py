@@ -17,7 +17,7 @@ from analysis.checks import check_integer
 from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.optimum.costs import FILLS, CostRun, simulate_costs
 from analysis.ephemeral.optimum.exact import optimal_cycle
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.results import NotConverged
 from scorecard import COLOURS, Claim, claim, figure, save_data, save_figure, span

@@ -16,7 +16,7 @@ import pandas as pd
 
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.dual import DualRun, dual_descent
-from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
+from analysis.ephemeral.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.results import student_band
 from scorecard import (

@@ -13,8 +13,8 @@ from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.optimum.costs import simulate_costs
 from analysis.ephemeral.optimum.dual import dual_descent
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import SingleSourcePolicy, WhittlePolicy
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.runs import rewards

@@ -25,7 +25,6 @@ from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.instances import bunched, random_sources, wide_set
 from analysis.ephemeral.optimum.exact import optimal_cycle
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.optimum.schedules import (
     best_periods,
     constant_gaps,
@@ -34,6 +33,7 @@ from analysis.ephemeral.optimum.schedules import (
 )
 from analysis.ephemeral.optimum.static import fluid_frequencies, random_frequencies
 from analysis.ephemeral.policies import WhittlePolicy
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.simulation import Cycle, long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.comparison import compare

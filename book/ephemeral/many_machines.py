@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.ephemeral.optimum.relaxed import relaxed_bound, relaxed_problem
+from analysis.ephemeral.relaxed import relaxed_bound, relaxed_problem
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler

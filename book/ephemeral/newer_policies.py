@@ -35,8 +35,8 @@ from analysis.ephemeral.optimum.advice import (
     SingleSourcePolicies,
 )
 from analysis.ephemeral.optimum.exact import optimal_cycle
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Policy, WhittlePolicy
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.simulation import long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.index import StochasticIndex, stochastic_bound, stochastic_index

@@ -11,8 +11,8 @@ from matplotlib.patches import Rectangle
 
 from analysis.checks import check_integer
 from analysis.ephemeral.instances import even_decay_sources, random_set
-from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_bound, relaxed_problem
 from analysis.ephemeral.optimum.schedules import schedule_reward, spread_schedule
+from analysis.ephemeral.relaxed import due_ages, relaxed_bound, relaxed_problem
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.simulation import long_run_cycle

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import RoundRobinPolicy, WhittlePolicy
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.trace.bootstrap import block_weights, ratio_interval
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive

@@ -19,25 +19,35 @@ from analysis.ephemeral import (
     Environment,
     FTVAPolicy,
     IDPolicy,
+    LagrangianPolicy,
     LPUpdatePolicy,
     MyopicPolicy,
     Observation,
     PrintedPolicy,
+    Reliability,
+    RolloutPolicy,
     RoundRobinPolicy,
     SchedulePolicy,
     Scheduler,
+    SignalBelief,
+    Signals,
     Sources,
+    TunedLagrangianPolicy,
     Utility,
     WhittlePolicy,
     bound_at_price,
     compare,
+    crawl_price,
     dual_descent,
     index_by_definition,
+    lagrangian_index,
     long_run_cycle,
+    losses,
     optimal_average_reward,
     optimal_cycle,
     relaxed_bound,
     relaxed_problem,
+    signal_index,
     simulate,
     simulate_random,
     stochastic_bound,
@@ -46,9 +56,12 @@ from analysis.ephemeral import (
     whittle_index,
     whittle_index_at_age,
 )
+from analysis.ephemeral.lagrangian import PricedSources
 from analysis.ephemeral.optimum.schedules import schedule_reward
+from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.pages import queued_sources
+from analysis.ephemeral.signals.index import one_ping_index, one_ping_reach
 from analysis.ephemeral.timetables.copies import (
     LONGEST_PERIOD,
     frequencies,
@@ -540,6 +553,111 @@ def selections(sources):
                 assert rank[mixed].min() >= left.max(initial=0) * (1 - 1e-9)
 
 
+def lagrangian_indices(sources):
+    """The crawl now less the best wait for one, in high precision."""
+    ages = np.array([0, 1, 2, 3, 5, 30, 10**4])
+    for budget in budgets(sources):
+        price = crawl_price(sources, budget)
+        found = lagrangian_index(sources, ages[:, None] * np.ones(len(sources)), price)
+        for i, due in enumerate(due_ages(sources, price)):
+            charge = mpmath.mpf(price) * mpmath.mpf(float(sources.cost[i]))
+            limit, decay = (mpmath.mpf(float(a[i])) for a in (sources.u_star, sources.decay))
+
+            def surplus(k, limit=limit, decay=decay, charge=charge):
+                return -limit * mpmath.expm1(-decay * k) - charge
+
+            with mpmath.workdps(60):
+                gain = mpmath.mpf(0)
+                if np.isfinite(due):
+                    gap = best_gap(lambda k, s=surplus: s(k) / k, due)
+                    gain = surplus(gap) / gap
+                for k, age in enumerate(ages.tolist()):
+                    wait = mpmath.mpf(0)
+                    if np.isfinite(due):
+                        near = range(max(age + 1, int(due) - 3), max(age + 1, int(due) - 3) + 8)
+                        wait = max(surplus(n) - gain * (n - age) for n in near)
+                    true = float((surplus(age) - wait) / float(sources.cost[i]))
+                    # The price is known to a rounding, and so is u* of the source.
+                    assert abs(found[k, i] - true) <= 1e-12 * abs(true) + 1e-15 * price
+
+
+def least_multipliers(sources):
+    """The bound is least at the price: it is convex, and no smaller on either side."""
+    for budget in budgets(sources):
+        price = crawl_price(sources, budget)
+        least = PricedSources(sources, price).bound(budget)
+        assert least == pytest.approx(relaxed_problem(sources, budget).bound, rel=1e-12)
+        for factor in (0.5, 0.99, 1 - 1e-6, 1 + 1e-6, 1.01, 2.0):
+            other = PricedSources(sources, price * factor).bound(budget)
+            assert other >= least * (1 - 1e-13)
+
+
+def losses_of_runs(sources):
+    rng = np.random.default_rng(5)
+    for budget in budgets(sources):
+        ages = rng.integers(0, 9, len(sources))
+        age, crawls, earned = ages.astype(float), [], 0.0
+        for _ in range(60):
+            order = rng.permutation(len(sources))
+            arms = order[np.cumsum(sources.cost[order]) <= budget * (1 + 1e-12)]
+            crawls.append(arms)
+            earned += sources.state_at_age(age)[arms].sum()
+            age += 1
+            age[arms] = 1
+        found = losses(sources, crawls, budget, ages=ages)
+        bound = relaxed_problem(sources, budget).bound
+        missing = 60 * bound - earned + found.carried
+        assert abs(found.total - missing) <= 1e-12 * 60 * bound
+        for terms in (found.late, found.early, found.idle):
+            assert (terms >= 0).all()
+
+
+def lagrangian_selections(sources):
+    rng = np.random.default_rng(6)
+    hidden = np.full(len(sources), np.nan)
+    for budget in range(1, len(sources) + 1):
+        policy = LagrangianPolicy(sources)
+        tuned = TunedLagrangianPolicy(sources, every=5)
+        price = crawl_price(sources, budget) if (sources.cost == 1).all() else None
+        for epoch in range(20):
+            age = rng.integers(1, 40, len(sources))
+            seen = Observation(epoch, age, hidden)
+            if price is not None:
+                rank = lagrangian_index(sources, age, price)
+                order = sorted(range(len(sources)), key=lambda i, r=rank: (-r[i], i))
+                assert policy.select(seen, budget).tolist() == sorted(order[:budget])
+            chosen = tuned.select(seen, budget)
+            assert np.unique(chosen).size == budget
+            if epoch < 5:
+                assert chosen.tolist() == WhittlePolicy(sources).select(seen, budget).tolist()
+        assert (tuned.price is None) == (budget == len(sources))
+        if tuned.price is not None:
+            assert 0 <= tuned.price <= (sources.u_star / sources.cost).max()
+
+
+def rollouts(sources):
+    """Its set loses no more in the epochs ahead than that of the Lagrangian index."""
+    if (sources.cost != 1).any():
+        with pytest.raises(ValueError, match="sources"):
+            RolloutPolicy(sources)
+        return
+    rng = np.random.default_rng(7)
+    hidden = np.full(len(sources), np.nan)
+    for budget in range(1, len(sources)):
+        policy, base = RolloutPolicy(sources, epochs=8), LagrangianPolicy(sources)
+        for _ in range(10):
+            ages, lost = rng.integers(1, 12, len(sources)), []
+            for first in (policy, base):
+                age, crawls = ages.copy(), []
+                for epoch in range(8):
+                    chooser = first if epoch == 0 else base
+                    crawls.append(chooser.select(Observation(epoch, age, hidden), budget))
+                    age = age + 1
+                    age[crawls[-1]] = 1
+                lost.append(losses(sources, crawls, budget, ages=ages).total)
+            assert lost[0] <= lost[1] * (1 + 1e-9) + 1e-12 * sources.u_star.max()
+
+
 def turns():
     for size in (1, 2, 5):
         for budget in range(1, size + 1):
@@ -616,6 +734,78 @@ def stochastic_ties():
     assert bounds[2][0] == pytest.approx(sources.u.sum(), rel=0.02)
     single = stochastic_bound(sources.subset(slice(1)), curves[:1], 1 / 3)[0]
     assert bounds[0][0] == pytest.approx(3 * single, rel=1e-9)
+
+
+# Pings ------------------------------------------------------------------------------------------
+
+SHARES = (0.0, 1e-6, 0.5, 1 - 1e-6, 1.0)
+
+
+def drawn_with_pings(recall, precision, pings, decay):
+    """A source of u* = 1 with so many pings an epoch, or none where no item is announced."""
+    arrival = pings * precision / recall if recall * precision > 0 else 1.0
+    return Signals(Sources([arrival], [decay / arrival], [decay]), recall, precision)
+
+
+def signals_in_extremes():
+    for recall, precision in product(SHARES, SHARES):
+        if recall > 0 == precision:
+            with pytest.raises(ValueError, match="precision"):
+                drawn_with_pings(recall, precision, 1.0, 0.1)
+            continue
+        for pings, decay in product((1e-3, 1.0, 100.0), (1e-4, 0.1, 20.0)):
+            signals = drawn_with_pings(recall, precision, pings, decay)
+            source = signals.sources
+            expected = pings if recall > 0 else 0.0
+            assert signals.ping_rate[0] == pytest.approx(expected)
+            steady = signals.unannounced[0] + pings * signals.jump[0] / decay
+            assert steady == pytest.approx(1.0)  # u*, of both parts
+            worth = np.array([[0.0, 1e-3, 0.5, 1.0]]) * min(one_ping_reach(signals)[0], 2.0)
+            index = one_ping_index(signals, worth)[0]
+            assert (np.diff(index) >= 0).all()
+            assert (index >= -np.expm1(-decay) * worth[0] * (1 - 1e-9)).all()
+            assert (index <= worth[0] * (1 + 1e-9)).all()
+            belief = SignalBelief(signals)
+            belief.observe_pings([0] * 3, 1.0)
+            silent = signals.unannounced[0] * -np.expm1(-decay)
+            assert belief.worth(1.0)[0] == pytest.approx(silent + 3 * signals.jump[0])
+            assert source.u_star[0] == pytest.approx(1.0)
+
+
+def signal_indices_in_extremes():
+    """Within the error that it gives of the closed form, or refused."""
+    found = 0
+    for recall, pings, decay in product(SHARES[1:], (1e-3, 1.0, 30.0), (1e-3, 0.1, 20.0)):
+        for precision in (1e-6, 0.5, 1.0):
+            signals = drawn_with_pings(recall, precision, pings, decay)
+            try:
+                curve = signal_index(signals, 0, tolerance=0.02, points=60, max_points=240)
+            except NotConverged as error:
+                refused = str(error)
+                assert "raise max_points" in refused
+                continue
+            inside = curve.state <= one_ping_reach(signals)[0]
+            closed = one_ping_index(signals, curve.state[inside][None, :])[0]
+            # Corners of the closed form are blurred by more than the error away from them.
+            np.testing.assert_allclose(curve.index[inside], closed, atol=0.06)
+            assert (curve.index <= curve.state * (1 + 1e-6) + 0.06).all()
+            found += 1
+    assert found > 40
+
+
+def estimates_of_reliability():
+    """Counts without end, or that fade at once."""
+    for memory in (1e-3, 60.0, np.inf):
+        trust = Reliability(memory, weight=1e-3)
+        for time in range(20):
+            trust.observe_ping("hub", "blog", float(time))
+            trust.observe_crawl("blog", float(time), 1, {"hub": time % 2})
+        weights = np.exp(-(19.0 - np.arange(20)) / memory)
+        true = weights @ (np.arange(20) % 2)
+        of_hub = (1 + true) / (2 + weights.sum())
+        expected = (1e-3 * of_hub + true) / (1e-3 + weights.sum())
+        assert trust.precision("hub", "blog", 19.0) == pytest.approx(expected)
+        assert trust.recall("hub", 19.0) == pytest.approx((1 + true) / (2 + weights.sum()))
 
 
 # Schedulers -------------------------------------------------------------------------------------
@@ -827,9 +1017,12 @@ FAMILIES = {
     "Environment": {"lifetimes, by exact fractions": environments},
     "FTVAPolicy": on_sets(advised(FTVAPolicy)),
     "IDPolicy": on_sets(advised(IDPolicy)),
+    "LagrangianPolicy": on_sets(lagrangian_selections),
     "LPUpdatePolicy": on_sets(myopic_program),
     "MyopicPolicy": on_sets(selections),
     "PrintedPolicy": on_sets(random_runs),
+    "Reliability": {"memories of all lengths": estimates_of_reliability},
+    "RolloutPolicy": on_sets(rollouts),
     "RoundRobinPolicy": {"turns": turns},
     "SchedulePolicy": on_sets(schedules, "decay 1e-14", "joint decay 1e-10"),
     "Scheduler": on_sets(schedulers),
@@ -841,8 +1034,11 @@ FAMILIES = {
         "unequal costs, many": slow(lambda: partitions(range(8, 300))),
         "equal costs": equal_partitions,
     },
+    "SignalBelief": {"extremes": signals_in_extremes},
+    "Signals": {"extremes": signals_in_extremes},
     "Sources": {"decays of 200 decades": contents_of_sources, "out of range": sources_out_of_range},
     **{name: rows for name, rows in of_timetables.FAMILIES.items() if name != "timetable"},
+    "TunedLagrangianPolicy": on_sets(lagrangian_selections),
     "Timetable": {"as made by timetable": lambda: timetables(SETS["unlike"])},
     "Utility": {"second moments": moments_of_utilities},
     "WhittlePolicy": on_sets(selections),
@@ -851,8 +1047,11 @@ FAMILIES = {
         "gaps of millions": prices_of_slow_sources,
     },
     "compare": on_sets(comparisons, "decay 1e3", "rates over ten decades"),
+    "crawl_price": on_sets(least_multipliers),
     "dual_descent": on_sets(descents),
     "index_by_definition": {"decays of 200 decades": definition_in_states},
+    "lagrangian_index": on_sets(lagrangian_indices),
+    "losses": on_sets(losses_of_runs),
     "long_run_cycle": {**on_sets(cycles), "no cycle in time": cycles_that_do_not_show},
     "optimal_average_reward": {"costs that just fit": optimum_up_to_costs},
     "optimal_cycle": {
@@ -866,6 +1065,7 @@ FAMILIES = {
         **on_sets(relaxed_against_linear_program),
         "ages without end": relaxed_with_ages_without_end,
     },
+    "signal_index": {"extremes": signal_indices_in_extremes},
     "simulate": on_sets(runs),
     "simulate_random": on_sets(random_runs),
     "stochastic_bound": {"ties": stochastic_ties},

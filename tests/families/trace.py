@@ -32,7 +32,7 @@ from analysis.trace import (
     read_trace,
 )
 from analysis.trace.replay import Clock, score, visits_by_age, visits_of_learner
-from analysis.trace.trace import DAY, PUBLICATIONS, WEEK
+from analysis.trace.trace import DATA, DAY, WEEK
 from tests.families.ephemeral import SETS, budgets, on_sets, relaxed_by_linear_program
 from tests.trace.slow_replay import slow_replay
 
@@ -227,7 +227,7 @@ def memories():
 
 def shipped():
     """Counts by the standard library's reader."""
-    with gzip.open(PUBLICATIONS, "rt") as file:
+    with gzip.open(DATA / "publications.csv.gz", "rt") as file:
         truth = Counter(f"{row['kind']}/{row['source']}" for row in csv.DictReader(file))
     trace = publications()
     found = dict(zip(trace.names, trace.counts(trace.begin, trace.end).tolist(), strict=True))

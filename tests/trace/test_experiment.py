@@ -37,7 +37,7 @@ def some(names, seconds):
 
 
 def test_the_trace_is_the_one_that_was_established(trace):
-    assert SHA256.startswith("10b1519b4feb")
+    assert SHA256["publications"].startswith("10b1519b4feb")
     kinds = {kind: publications(kind) for kind in ("upload", "commit")}
     assert {k: (len(t), t.time.size) for k, t in kinds.items()} == {
         "upload": (395, 5744),
@@ -56,10 +56,22 @@ def test_commits_keep_their_time_of_the_week(trace):
         assert (moved - first)[0] % WEEK == 0
 
 
-def test_another_file_is_refused(monkeypatch):
-    monkeypatch.setattr("analysis.trace.trace.SHA256", "0" * 64)
+def test_releases_are_the_second_trace():
+    """Releases since 2020 to the second; a package without one since then is no source."""
+    releases = publications("release")
+    assert (len(releases), releases.time.size) == (253, 10544)
+    assert releases.date(releases.begin) == "2020-01-05"
+    assert releases.date(releases.end) == "2026-11-21"
+    assert np.count_nonzero(releases.time % 60) > 0.9 * releases.time.size
+    scrapy = releases.times_of(releases.names.index("release/scrapy"))
+    assert releases.date(scrapy[0]) == "2020-03-03"
+
+
+@pytest.mark.parametrize(("kind", "file"), [("both", "publications"), ("release", "releases")])
+def test_another_file_is_refused(kind, file, monkeypatch):
+    monkeypatch.setitem(SHA256, file, "0" * 64)
     with pytest.raises(ValueError, match="must have sha256 000"):
-        publications()
+        publications(kind)
 
 
 # Poisson surrogates with known rates.

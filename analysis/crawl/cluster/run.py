@@ -18,6 +18,7 @@ from analysis.crawl.cluster.shares import Hosts, share
 from analysis.crawl.fetching.hosts import host_of, plain_address
 from analysis.crawl.fetching.virtual_time import SteadyClock
 from analysis.crawl.settings import crawl_settings, file_version, read_sources
+from analysis.crawl.storage.store import began_before
 from analysis.ephemeral.scheduler.machines.cluster import Actors
 
 FILE = "cluster.json"
@@ -77,6 +78,8 @@ class CrawlCluster:
         self.began = float(
             kept.get("began", self.given.start if self.given.virtual else self._clock.now())
         )
+        if kept and (before := kept.get("seconds", self.given.period)) != self.given.period:
+            self.began = began_before(self.began, self.epoch, before, self.given.period)
         self.places: list[int] = kept.get("places", [0] * parts)
         self.hosts = Hosts(parts, kept.get("hosts"))
         self._version: Any = None
@@ -193,6 +196,7 @@ class CrawlCluster:
         kept = {
             "parts": self.parts,
             "epoch": self.epoch,
+            "seconds": self.given.period,
             "began": self.began + (0.0 if self.given.virtual else self._clock.ahead()),
             "places": self.places,
             "hosts": self.hosts.kept(),

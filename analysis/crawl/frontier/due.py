@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.checks import check_array, check_choice, check_kind, check_number
-from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
+from analysis.ephemeral.relaxed import due_ages, relaxed_problem
 from analysis.ephemeral.sources import Sources
 
 LONGEST = 90 * 86_400.0

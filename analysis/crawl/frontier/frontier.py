@@ -61,6 +61,7 @@ from analysis.crawl.frontier.state import (
     CrawlState,
     Outcome,
     SourceState,
+    in_other_epochs,
 )
 from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.display import brief
@@ -354,16 +355,21 @@ class Frontier:
         )
 
     def restore(self, state: CrawlState) -> None:
-        """Restore a state, whose list of sources may differ from this one's.
+        """Restore a state, whose sources and length of epochs may differ from this one's.
+
+        The estimates of a policy are converted to epochs of another length by its method
+        ``rescale``, which gets the old length over the new one.
 
         Raises
         ------
         ValueError
-            If it is the state of another policy or of epochs of another length, or invalid.
+            If it is the state of another policy, or of epochs of another length whose policy
+            cannot convert its estimates, or invalid.
         """
+        if state.policy:  # else it has learned nothing
+            self._restore_policy(state)
         if state.seconds != self.seconds:
-            raise ValueError(f"seconds must be those of the state, {state.seconds:g}")
-        restore_policy(self.policy, self.age.size, state, self.number)
+            state = in_other_epochs(state, self.seconds)
         self.epoch = check_integer("epoch", state.epoch, 0)
         for name, i in self.number.items():
             if name not in state.sources:
@@ -377,6 +383,18 @@ class Frontier:
         self.rng.bit_generator.state = state.rng
         self._hosts.restore(state.hosts)
         self._aside = {n: s for n, s in state.sources.items() if n not in self.number}
+
+    def _restore_policy(self, state: CrawlState) -> None:
+        seconds = state.learned_seconds or state.seconds
+        rescale = getattr(self.policy, "rescale", None)
+        if seconds != self.seconds and rescale is None and hasattr(self.policy, "state"):
+            raise ValueError(
+                f"seconds (CRAWL_PERIOD) must be those of the state, {seconds:g}, for a "
+                f"{type(self.policy).__name__}, whose estimates hold for one length of epochs"
+            )
+        restore_policy(self.policy, self.age.size, state, self.number)
+        if seconds != self.seconds and rescale is not None:
+            rescale(seconds / self.seconds)
 
     def _selected(self, budget: int) -> Arms:
         """Choose sources in the policy's order of preference until the budget is spent."""

@@ -42,7 +42,8 @@ def restore_policy(policy: Policy, size: int, state: CrawlState, number: Mapping
     another policy.
     """
     each, whole = _arrays(policy, size)
-    known = {name: source.learned for name, source in state.sources.items() if name in number}
+    sources = ((name, state.sources[name].learned) for name in number if name in state.sources)
+    known = {name: learned for name, learned in sources if learned}  # else nothing is known of it
     row = sum(array[0].nbytes for array in each.values())
     total = sum(array.nbytes for array in whole.values())
     kind, layout = type(policy).__name__, _layout(each, whole)

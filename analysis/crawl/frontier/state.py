@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.checks import (
@@ -134,7 +135,7 @@ class CrawlState:
     rng : dict
         State of the random numbers.
     policy : str
-        Name of the policy's class.
+        Name of the policy's class; empty if this policy has learned nothing yet.
     layout : str
         The policy's arrays as JSON, in the order of their bytes: name, type, and shape, of those
         with a row for each source ("each") and of the others ("whole").
@@ -145,6 +146,8 @@ class CrawlState:
     hosts : dict of str to (float or None, int, int)
         Crawl delay in seconds, None while unknown; first epoch in which a host may be fetched from;
         epochs in a row in which it asked for fewer requests.
+    learned_seconds : float or None
+        Length of the epochs in which the estimates count, if it is not `seconds`.
     """
 
     epoch: int
@@ -155,3 +158,32 @@ class CrawlState:
     learned: bytes
     sources: dict[str, SourceState]
     hosts: dict[str, tuple[float | None, int, int]]
+    learned_seconds: float | None = None
+
+
+def in_other_epochs(state: CrawlState, seconds: float) -> CrawlState:
+    """Return a state between two epochs, counted in epochs of another length.
+
+    The last epoch keeps its beginning and its number, and the next one follows it after `seconds`:
+    what happened longer ago, or is to come, is as many seconds away as before, rounded to epochs
+    (rests upwards, so that none becomes shorter). The policy's estimates stay as they are.
+    """
+    ratio = state.seconds / seconds
+
+    def last(epoch: int) -> int:
+        if epoch >= state.epoch:  # fetched after the last epoch
+            return epoch
+        return state.epoch - 1 - round(min((state.epoch - 1 - epoch) * ratio, NEVER / 2))
+
+    def first(epoch: int) -> int:
+        if epoch <= state.epoch:
+            return epoch
+        wait = (epoch - state.epoch + 1) * ratio
+        return state.epoch - 1 + math.ceil(min(wait * (1 - 1e-12), NEVER / 2))
+
+    sources = {
+        name: replace(one, last=last(one.last), rest_until=first(one.rest_until))
+        for name, one in state.sources.items()
+    }
+    hosts = {name: (delay, first(free), n) for name, (delay, free, n) in state.hosts.items()}
+    return replace(state, seconds=seconds, sources=sources, hosts=hosts)

@@ -61,6 +61,9 @@ class TurnPolicy:
         self._chosen[order] = self._choices[0] + np.arange(order.size)
         self._choices += order.size
 
+    def rescale(self, ratio: float) -> None:
+        """Do nothing: the order does not depend on the length of an epoch."""
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the order as arrays, for `restore`."""
         return {"chosen": self._chosen.copy(), "choices": self._choices.copy()}

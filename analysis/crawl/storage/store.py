@@ -84,7 +84,23 @@ PRAGMA user_version = {VERSION};
 COMMIT;
 """
 
+# What policies had learned that the crawl has left; the row of all sources has an empty name.
+_LEARNED = """
+CREATE TABLE IF NOT EXISTS learned (
+  policy TEXT NOT NULL, source TEXT NOT NULL, seconds REAL NOT NULL, layout TEXT NOT NULL,
+  learned BLOB NOT NULL, digest BLOB, PRIMARY KEY (policy, source)
+) WITHOUT ROWID
+"""
+
 logger = logging.getLogger(__name__)
+
+
+def began_before(began: float, epoch: int, old: float, new: float) -> float:
+    """Return when epoch 0 would have begun had all epochs the length `new`, in place of `old`.
+
+    The last epoch, that before `epoch`, begins when it did.
+    """
+    return began + (epoch - 1) * (old - new)
 
 
 @brief
@@ -168,6 +184,7 @@ class Store(Log):
             self._base.execute("PRAGMA synchronous = NORMAL")
             if not _tables(self._base):
                 self._base.executescript(_SCHEMA)
+            self._base.execute(_LEARNED)
         except sqlite3.OperationalError as error:
             self._lock.release()
             raise self._unwritable(error) from None
@@ -184,7 +201,8 @@ class Store(Log):
         Raises
         ------
         ValueError
-            If the state is damaged or that of another policy, or the policy cannot be saved.
+            If the state is damaged or that of another policy with the same name, if epochs have
+            another length and the policy cannot convert its estimates, or if it cannot be saved.
         """
         frontier.state()  # raises if the policy cannot be saved
         try:
@@ -217,12 +235,54 @@ class Store(Log):
                 sources=sources,
                 hosts={name: (delay, free, n) for name, (delay, free, n) in hosts.items()},
             )
-            frontier.restore(state)
             began = float(kept["began"])
+            kind = type(frontier.policy).__name__
+            frontier.restore(state if kind == state.policy else self._of_policy(kind, state))
+            if kind != state.policy:
+                self._keep_learned(state)
+            if frontier.seconds != state.seconds:
+                self._fold(state.epoch, began, state.seconds)  # on the days of the old epochs
+                began = began_before(began, state.epoch, state.seconds, frontier.seconds)
         except (KeyError, TypeError, ValueError, sqlite3.Error) as error:
             raise self._refused(error) from error
         self._saved, self._since = state.sources, state.epoch
         return began
+
+    def _keep_learned(self, state: CrawlState) -> None:
+        """Keep what the policy of a state has learned, for a crawl that returns to it."""
+        whole = (state.policy, "", state.seconds, state.layout, state.learned)
+        each = (
+            (state.policy, name, state.seconds, "", source.learned)
+            for name, source in state.sources.items()
+        )
+        with self._base:
+            self._base.execute("BEGIN")
+            self._base.execute("DELETE FROM learned WHERE policy = ?", (state.policy,))
+            self._put("learned", [whole, *each])
+
+    def _of_policy(self, kind: str, state: CrawlState) -> CrawlState:
+        """Return a state with what another policy had learned when the crawl left it."""
+        text = "SELECT * FROM learned WHERE policy = ?"
+        rows = self._base.execute(text, (kind,)).fetchall()
+        known = {
+            name: tuple(more) for _, name, *more, d in rows if _digest((kind, name, *more)) == d
+        }
+        logger.info(
+            "the policy is a %s now, and was a %s: %s", kind, state.policy,
+            "it continues from what it had learned" if known else "it has learned nothing yet",
+        )  # fmt: skip
+        seconds, layout, learned = known.get("", (state.seconds, "", b""))
+        return replace(
+            state,
+            policy=kind if "" in known else "",
+            layout=layout,
+            learned=learned,
+            learned_seconds=seconds,
+            sources={
+                name: replace(source, learned=known[name][2] if name in known else b"")
+                for name, source in state.sources.items()
+            },
+        )
 
     def finished(self, frontier: Frontier) -> list[Outcome]:
         """Return the fetches that ended after the state was saved, of sources in the list.

@@ -37,8 +37,8 @@ from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_rng, check_whole, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.results import NotConverged
 

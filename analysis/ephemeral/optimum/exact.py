@@ -42,8 +42,8 @@ from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.checks import check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
-from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.optimum.schedules import schedule_reward
+from analysis.ephemeral.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 from analysis.kernel_cache import njit

@@ -26,7 +26,7 @@ from analysis.arrays import Floats
 from analysis.checks import check_array, check_kind, check_number
 from analysis.ephemeral.index import h as h_of_all
 from analysis.ephemeral.kernels import h, relative_index
-from analysis.ephemeral.optimum.relaxed import due_ages
+from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.scheduler.calendar.budget import ROOM, choose
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources

@@ -28,7 +28,7 @@ numerical procedures for this index.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -185,11 +185,29 @@ def stochastic_index(
     u_star = float(sources.u_star[arm])
     spread = float(np.sqrt(variance)) if np.isfinite(variance) else 0.5 * u_star
     end = u_star + reach * max(spread, 1e-3 * u_star)
+    return refined_index(
+        lambda step, size: source_law(sources, arm, utility, step, size),
+        alpha, u, u_star, cost, end, tolerance, points, max_points, f"lower reach = {reach:g}",
+    )  # fmt: skip
+
+
+def refined_index(
+    law: Callable[[float, int], Floats],
+    alpha: float,
+    u: float,
+    u_star: float,
+    cost: float,
+    end: float,
+    tolerance: float,
+    points: int,
+    max_points: int,
+    advice: str,
+) -> StochasticIndex:
+    """Return the index for a law of U, given by step and size, on lattices that are refined."""
     previous: Floats | None = None
     while True:
         step = end / points
-        law = source_law(sources, arm, utility, step, points)
-        curve: Floats = np.array(lattice_index(alpha, u, law, step))
+        curve: Floats = np.array(lattice_index(alpha, u, law(step, points), step))
         if previous is not None:
             # Halving the step divides an error of order step^2 by four.
             correction: Floats = (curve[:, ::2] - previous) / 3.0
@@ -201,7 +219,7 @@ def stochastic_index(
             if 2 * points > max_points:
                 raise NotConverged(
                     f"the index still errs by about {error / u_star:.1e} u* on {points} points; "
-                    f"raise max_points = {max_points} or the tolerance, or lower reach = {reach:g}"
+                    f"raise max_points = {max_points} or the tolerance, or {advice}"
                 )
         previous, points = curve, 2 * points
 

@@ -23,8 +23,8 @@ from analysis.checks import Rng, check_integer, check_rng
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.optimum.costs import exact_sets
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.simulation import simulate
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory.derivation import gain_by_solver

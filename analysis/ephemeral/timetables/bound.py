@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.checks import check_kind, check_number
-from analysis.ephemeral.optimum.relaxed import age_limits, due_ages
+from analysis.ephemeral.relaxed import age_limits, due_ages
 from analysis.ephemeral.sources import Sources, check_unit_costs
 
 

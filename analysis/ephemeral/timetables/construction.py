@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.checks import check_integer, check_kind, check_whole
-from analysis.ephemeral.optimum.relaxed import age_limits, relaxed_problem
+from analysis.ephemeral.relaxed import age_limits, relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.choice import check_odd_parts, choose, grids
 from analysis.ephemeral.timetables.entries import entries_of, reward_of_entries

@@ -37,8 +37,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_whole, shown
 from analysis.display import brief
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.kernel_cache import njit
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.display import brief
-from analysis.ephemeral.optimum.relaxed import due_ages
+from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.choice import Choice, choose
 from analysis.ephemeral.timetables.entries import entries_of

@@ -27,7 +27,7 @@ import pandas as pd
 from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import Rng, check_choice, check_integer, check_rng, check_whole
 from analysis.ephemeral.kernels import h, pass_epoch, receive, relative_index_at_age
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.learning._certainty_kernel import learn
 from analysis.learning._exploration_kernel import priorities

@@ -17,7 +17,7 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.ephemeral.instances import lognormal_sources
-from analysis.ephemeral.optimum.relaxed import due_ages
+from analysis.ephemeral.relaxed import due_ages
 from book.ephemeral import exercises
 
 

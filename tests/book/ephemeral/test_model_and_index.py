@@ -11,7 +11,7 @@ import pytest
 
 from analysis.ephemeral import Sources, four_sources, long_run_cycle
 from analysis.ephemeral.optimum.costs import exact_sets
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.theory import equations, formula, growth, relaxation, structure
 from analysis.ephemeral.theory.derivation import run_from_above
 from book.ephemeral.model_and_index import Results, claims, of_grid, random_cases

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.crawl import Frontier, Outcome, TurnPolicy, read_feed
+from analysis.crawl import Frontier, ListingIndex, Outcome, TurnPolicy, read_feed
 from analysis.crawl.frontier.state import DAY, FAILED, FORBIDDEN, FOUND, GONE, NEVER
 from analysis.crawl.policies import index, round_robin
 from analysis.ephemeral import (
@@ -161,11 +161,41 @@ def test_a_state_of_something_else_is_refused():
     state = frontier().state()
     with pytest.raises(ValueError, match="CertaintyEquivalence"):
         frontier(CertaintyEquivalence(4)).restore(state)
-    with pytest.raises(ValueError, match="seconds must be those of the state, 1"):
-        frontier(seconds=2.0).restore(state)
-
+    learned = frontier(CertaintyEquivalence(4)).state()
+    with pytest.raises(ValueError, match="CRAWL_PERIOD"):
+        frontier(CertaintyEquivalence(4), seconds=2.0).restore(learned)
     with pytest.raises(ValueError, match=r"state\(\) and restore\(\)"):
         frontier(Learner()).state()
+
+
+@given(
+    old=st.sampled_from([60.0, 900.0, 3600.0]),
+    new=st.sampled_from([60.0, 300.0, 3600.0, 40_000.0]),
+    seed=st.integers(0, 50),
+)
+@settings(max_examples=40, deadline=None)
+def test_other_epochs_keep_seconds(old, new, seed):
+    """Rates in seconds are the same; times are, up to an epoch, and rests are no shorter."""
+    rng = np.random.default_rng(seed)
+    crawl = frontier(ListingIndex(6, 86_400 / old, old), range(6), 2, seconds=old)
+    for _ in range(int(rng.integers(1, 30))):
+        for source in crawl.choose().tolist():
+            ages = tuple(np.sort(rng.uniform(0, 1e5, 5)))
+            kind = FAILED if rng.random() < 0.3 else FOUND
+            rest = float(rng.choice([0.0, 5000.0, 90_000.0]))
+            crawl.settle(Outcome(source, kind, items=3, ages=ages, rest=rest, delay=rest / 10))
+    other = frontier(ListingIndex(6, 86_400 / new, new), range(6), 2, seconds=new)
+    other.restore(crawl.state())
+    assert other.epoch == crawl.epoch
+    assert other.kind == crawl.kind
+    before = (crawl.age - 1) * old  # seconds from the last fetch to the last epoch
+    assert ((other.age - 1) * new == pytest.approx(before, abs=new / 2)) or old == new
+    rest = (crawl.rest_until - crawl.epoch + 1) * old  # from the beginning of the last epoch
+    rests = (other.rest_until - other.epoch + 1) * new
+    waiting = crawl.rest_until > crawl.epoch
+    assert (rests[waiting] >= rest[waiting] - 1e-6).all()
+    assert (rests[waiting] < rest[waiting] + new).all()
+    assert other.policy.rate / new == pytest.approx(crawl.policy.rate / old, rel=1e-9)
 
 
 class Learner:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from analysis.crawl import Frontier, Outcome
+from analysis.crawl import Frontier, ListingIndex, Outcome, TurnPolicy
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.local.transport import crawl_in_process
 from analysis.crawl.storage.store import FILE, Log, Store, read_log, read_progress
@@ -205,14 +205,6 @@ def test_a_folder_belongs_to_one_process(tmp_path):
     Store(tmp_path).close()  # a kill leaves nothing locked
 
 
-def test_another_policy_is_refused(tmp_path):
-    some_folder(tmp_path)
-    from analysis.crawl import TurnPolicy
-
-    with pytest.raises(ValueError, match="TurnPolicy"):
-        Store(tmp_path).restore(a_crawl(TurnPolicy(3)))
-
-
 def test_no_state_can_run_code(tmp_path):
     """What the state holds is read as numbers, text and JSON; nothing here unpickles."""
     source = (Store.__module__, Frontier.__module__)
@@ -276,6 +268,77 @@ def test_old_fetches_are_folded_into_days(tmp_path):
     assert [day for day, _ in days] == [0, 1, 2, 3]  # 90 hours
     assert sum(count for _, count in days) + len(store.frame()) == expected["fetches"]
     store.close()
+
+
+def kept_crawl(folder, policy, seconds=3600.0):
+    """A crawl of six sources, restored from a folder; the time at which its epoch 0 began."""
+    made = {
+        "index": lambda: ListingIndex(6, 86_400 / seconds, seconds, memory=1e7 / seconds),
+        "turns": lambda: TurnPolicy(6),
+        "learner": lambda: CertaintyEquivalence(6),
+    }
+    crawl = Frontier(made[policy](), range(6), 2, rng=rng(), seconds=seconds)
+    store = Store(folder)
+    return crawl, store, store.restore(crawl)
+
+
+def advance(crawl, store, epochs, began):
+    """Each fetch finds three items of an hour's age and more."""
+    for _ in range(epochs):
+        for source in crawl.choose().tolist():
+            outcome = Outcome(
+                source, FOUND, 200, 1.0, 3, f"m{source}", delay=0.0, known=1,
+                ages=(4000.0, 9000.0 * (source + 1), 20_000.0 * (source + 1)),
+            )  # fmt: skip
+            store.note(crawl, outcome)
+            crawl.settle(outcome)
+        store.save(crawl, began)
+
+
+def rates(crawl):
+    crawl.policy.index(crawl.age)
+    return crawl.policy.rate / crawl.seconds
+
+
+def test_another_period_continues_the_crawl(tmp_path):
+    """Memories, ages in seconds and learned rates stay; the last epoch began when it did."""
+    crawl, store, _ = kept_crawl(tmp_path, "index")
+    advance(crawl, store, 30, 1000.0)
+    store.close()
+    other, store, began = kept_crawl(tmp_path, "index", 300.0)
+    assert other.memory == crawl.memory
+    assert ((other.age - 1) * 300 == (crawl.age - 1) * 3600).all()
+    assert rates(other) == pytest.approx(rates(crawl), rel=2e-3)  # they fade from other ages
+    assert began + (other.epoch - 1) * 300 == 1000 + (crawl.epoch - 1) * 3600
+    counts = read_progress(tmp_path)[2]
+    assert counts["fetches"] == 60
+    assert store._base.execute("SELECT max(day) FROM day").fetchone() == (1,)  # 30 hours
+    advance(other, store, 5, began)
+    store.close()
+    again, store, _ = kept_crawl(tmp_path, "index", 300.0)
+    assert again.state() == other.state()
+    store.close()
+
+
+def test_policies_are_left_and_returned_to(tmp_path):
+    """What a policy has learned waits for its return, also in epochs of another length."""
+    crawl, store, _ = kept_crawl(tmp_path, "index")
+    advance(crawl, store, 30, 1000.0)
+    store.close()
+    learned = rates(crawl)
+    for policy in ("turns", "learner", "turns"):
+        other, store, _ = kept_crawl(tmp_path, policy)
+        assert other.memory == crawl.memory
+        advance(other, store, 6, 1000.0)
+        store.close()
+    other, store, _ = kept_crawl(tmp_path, "turns", 300.0)
+    advance(other, store, 6, 1000.0)
+    store.close()
+    other, store, _ = kept_crawl(tmp_path, "index", 300.0)
+    assert rates(other) == pytest.approx(learned, rel=2e-2)
+    store.close()
+    with pytest.raises(ValueError, match="CRAWL_PERIOD"):
+        kept_crawl(tmp_path, "learner", 300.0)
 
 
 def test_log_in_memory_is_bounded():

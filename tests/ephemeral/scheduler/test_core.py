@@ -9,7 +9,7 @@ from numba import njit
 
 from analysis.ephemeral import Sources, four_sources, long_run_cycle, whittle_index_at_age
 from analysis.ephemeral.optimum.costs import fill_budget
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares

@@ -5,7 +5,7 @@ from scipy.stats import gamma, lognorm, pareto, poisson
 
 from analysis.ephemeral import Sources, four_sources, whittle_index
 from analysis.ephemeral.arrivals import LAWS, Arrivals, Utility
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.stochastic import content_law as module
 from analysis.ephemeral.stochastic.comparison import compare
 from analysis.ephemeral.stochastic.content_law import content_law, stop_loss

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.ephemeral import Sources, four_sources, long_run_cycle, whittle_index_at_age
 from analysis.ephemeral.optimum.exact import optimal_average_reward, optimal_cycle
-from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_bound, relaxed_problem
+from analysis.ephemeral.relaxed import due_ages, relaxed_bound, relaxed_problem
 from analysis.results import NotConverged
 
 
