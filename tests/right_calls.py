@@ -78,6 +78,7 @@ def ephemeral_calls():
         "LPUpdatePolicy": {**two, "epochs": 3},
         "LagrangianPolicy": {**two, "price": 0.5},
         "MyopicPolicy": two,
+        "PingedScheduler": {**pair, "recall": [0.5, 0.9]},
         "PrintedPolicy": two,
         "Reliability": {"memory": 60.0, "weight": 5.0, "death_rate": 0.1},
         "RolloutPolicy": {**two, "epochs": 3, "price": 0.5},
@@ -313,6 +314,9 @@ def trace_calls():
     trial = {"trace": feeds, **period, "half_life": 24.0, "budget": 1, "phases": 2, "warm_up": 1}
     return {
         "AutoTtl": {"arms": 2},
+        "CommaFeed": {"arms": 2},
+        "Friendica": {"arms": 2},
+        "NextcloudNews": {"arms": 2},
         "EntryFrequency": {"arms": 2},
         "Experiment": trial,
         "ForgettingIndex": {

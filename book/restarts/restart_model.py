@@ -176,7 +176,7 @@ def claims(
 # Figures
 
 
-#: How the page calls the policies of `analysis.restarts.instances`.
+#: How the page calls the policies of `analysis.restarts.systems`.
 NAMES = {
     "index": "highest index, ties to the lower arm",
     "index_best": "highest index, ties broken in the best way",

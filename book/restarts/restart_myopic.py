@@ -1,6 +1,6 @@
 """Experiments (3) and (4), against the myopic policy.
 
-Frames of systems are those of `analysis.restarts.instances.systems.myopic_gaps` and `exact_costs`.
+Frames of systems are those of `analysis.restarts.systems.myopic_gaps` and `exact_costs`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.restarts.instances.systems import fullest_bin
+from analysis.restarts.systems import fullest_bin
 from book.restarts.shared import SYSTEM, printed_ticks
 from scorecard import (
     COLOURS,

@@ -1,6 +1,6 @@
 """Experiments (1) and (2), against the optimum.
 
-Frames of systems are those of `analysis.restarts.instances.systems.exact_costs`, with the ratios in
+Frames of systems are those of `analysis.restarts.systems.exact_costs`, with the ratios in
 per cent of the optimum to the index policy added: ``alpha`` with ties to the lower arm,
 ``alpha_best`` and ``alpha_worst`` with ties broken in the best and in the worst way.
 """
@@ -15,7 +15,7 @@ import pandas as pd
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.instances.generators import STRUCTURED_KERNELS
+from analysis.restarts.instances import STRUCTURED_KERNELS
 from book.restarts.shared import SYSTEM, printed_ticks
 from scorecard import (
     COLOURS,

@@ -10,7 +10,7 @@ from analysis.robots.general import laws
 from analysis.robots.general.fleet import FleetControl
 from analysis.robots.general.kinds import RobotKind
 from analysis.robots.general.mg1k import optimal_general_load
-from analysis.robots.printed.relative import every_reference
+from analysis.robots.printed import every_reference
 from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots
 from book.robots.robots_tables import cell_id, row_keys
 from scorecard import save_table, save_value

@@ -16,22 +16,19 @@ from analysis.arrays import Bools, Floats, Ints
 from analysis.mdp import policy_iteration, stationary_law
 from analysis.mdp.problem import policy_chain
 from analysis.results import NotConverged
-from analysis.robots.controlled.control import RobotControl
-from analysis.robots.controlled.result import ControlSolution
-from analysis.robots.printed.fullchain import (
+from analysis.robots.controlled.control import ControlSolution, RobotControl
+from analysis.robots.printed import (
     MISPRINTS,
-    FullChain,
-    State,
-    full_chain,
-    state_space,
-    transition,
-)
-from analysis.robots.printed.relative import (
     TOLERANCE,
+    FullChain,
     PrintedRun,
     ReferenceRuns,
+    State,
     every_reference,
+    full_chain,
     proposition_4,
+    state_space,
+    transition,
 )
 from analysis.robots.static.mm1k import critical_gamma, static_cost
 from scorecard import Claim, claim, save_value

@@ -23,7 +23,7 @@ from analysis.ephemeral import (
 from analysis.joint import priced_index
 from analysis.learning import closed_loop, soft_threshold_value
 from analysis.restarts import RestartArm, thresholds
-from analysis.restarts.instances.generators import unstructured_arm
+from analysis.restarts.instances import unstructured_arm
 from analysis.robots import (
     RobotControl,
     loss_rate,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.restarts.instances.applications import example_queues
+from analysis.restarts.instances import example_queues
 from book.restarts.restart_applications import arms_table, claims
 from tests.support import verdicts
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.restarts import RestartArm, certify_indexability, thresholds, whittle_index
-from analysis.restarts.instances.generators import unstructured_arm
+from analysis.restarts.instances import unstructured_arm
 from analysis.restarts.whittle import indexability
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.restarts.whittle.indexability import critical_values, restart_level

@@ -9,11 +9,11 @@ from analysis.restarts import (
     index_scores,
     simulate,
     solve_joint,
+    systems,
     whittle_indices,
 )
-from analysis.restarts.instances import systems
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
-from analysis.restarts.instances.systems import exact_costs
+from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms, unstructured_arm
+from analysis.restarts.systems import exact_costs
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.results import Estimate
 from book.restarts.restart_model import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.restarts.instances.systems import exact_costs, myopic_gaps
+from analysis.restarts.systems import exact_costs, myopic_gaps
 from book.restarts.restart_myopic import claims, losses_of_the_index, table_of
 from book.restarts.shared import printed_ticks
 from tests.support import assert_turns, verdicts

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms
-from analysis.restarts.instances.systems import exact_costs
+from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms
+from analysis.restarts.systems import exact_costs
 from book.restarts.restart_optimum import bands_of, claims, statements, with_ratios
 from book.restarts.shared import printed_ticks
 from tests.support import assert_all_turn, assert_turns, verdicts

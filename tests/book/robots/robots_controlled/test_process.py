@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.printed.fullchain import full_chain, transition
+from analysis.robots.printed import full_chain, transition
 from book.robots import robots_controlled as module
 from book.robots import robots_controlled as page
 from book.robots.robots_controlled import claims_on_the_process as claims
