@@ -11,6 +11,8 @@ rows of the book's benchmarks that compare the same times take them from this ta
 from __future__ import annotations
 
 import csv
+import heapq
+import math
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,6 +39,7 @@ from analysis.ephemeral.scheduler.machines.cluster import Cluster
 from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.measured import MEASURED
 from analysis.ephemeral.scheduler.observed import ObservedScheduler
+from analysis.ephemeral.scheduler.pinged import PingedScheduler
 from benchmarks._timing import best, row
 
 N, LARGE = 10_000_000, 100_000_000
@@ -57,6 +60,7 @@ def rows() -> Iterator[dict[str, Any]]:
     yield large_row(LARGE)
     yield loading_row(N // 10)
     yield cluster_row(N // 10)
+    yield ping_row(N // 10)
 
 
 def epoch_rows(count: int) -> Iterator[dict[str, Any]]:
@@ -304,6 +308,46 @@ def cluster_row(count: int, epochs: int = 60, save_every: int = 16) -> dict[str,
     return row(
         "epoch of parts on two processes of a Dask cluster", both, "parts in one process", one, note
     )
+
+
+def ping_row(count: int, epochs: int = 200, pings: int = 200_000) -> dict[str, Any]:
+    """Time pings to a settled scheduler against an update and a push to a heap of the library.
+
+    The peer's heap takes a new entry at each ping that moves its source forward, and leaves the
+    old one in place; the scheduler's has one entry a source.
+    """
+    rng = np.random.default_rng(5)
+    sources, budget = lognormal_sources(count, rng), count // CRAWLED
+    scheduler = PingedScheduler(sources, budget, recall=0.5)
+    for _ in range(epochs):
+        scheduler.ping(rng.integers(0, count, budget), 0.2)
+        scheduler.crawl()
+    arms, share = rng.integers(0, count, pings), np.full(pings, 0.2)
+    ours, _ = best(lambda: scheduler.ping(arms, share), 5)
+    steady, level = scheduler._steady.tolist(), scheduler._level.tolist()
+    decay, jump = sources.decay.tolist(), (0.2 * sources.mean_utility).tolist()
+    worth, due, epoch = scheduler.worth.tolist(), scheduler.due.tolist(), scheduler.epoch
+    heap = [(when, arm) for arm, when in enumerate(due)]
+    heapq.heapify(heap)
+
+    def push() -> None:
+        for i in arms.tolist():
+            worth[i] += jump[i]
+            if worth[i] >= level[i]:
+                sooner = epoch
+            elif level[i] >= steady[i]:
+                continue
+            else:
+                wait = math.log((steady[i] - worth[i]) / (steady[i] - level[i])) / decay[i]
+                sooner = epoch + math.ceil(wait)
+            if sooner < due[i]:
+                due[i] = sooner
+                heapq.heappush(heap, (sooner, i))
+
+    theirs, _ = best(push, 3)
+    note = f"N = {count:.0e}; {pings / ours:.2g} pings/s"
+    name = "a ping to the calendar of pinged sources"
+    return row(name, ours / pings, "Python's heapq, an entry a ping", theirs / pings, note)
 
 
 def printed_epoch(state: np.ndarray, sources: Sources, budget: int) -> None:

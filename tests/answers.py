@@ -44,6 +44,9 @@ def used(face, name, made):
         return crawls, [run.ages for run in runs], runs[0].demand([0.1, 1.0])
     if name == "Signals":
         return made.sample(9, rng()), made.ping_rate, made.jump, made.unannounced
+    if name == "PingedScheduler":
+        crawls = [(made.ping([0, 1, 1], 0.3), made.crawl()) for _ in range(20)]
+        return crawls, made.worth, made.due
     if name == "SignalBelief":
         counted = made.observe_pings([0, 1, 1], 2.0, [1.5, 0.5, 3.0])
         return counted, made.worth(3.0), made.index(4.0)

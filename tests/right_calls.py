@@ -78,6 +78,7 @@ def ephemeral_calls():
         "LPUpdatePolicy": {**two, "epochs": 3},
         "LagrangianPolicy": {**two, "price": 0.5},
         "MyopicPolicy": two,
+        "PingedScheduler": {**pair, "recall": [0.5, 0.9]},
         "PrintedPolicy": two,
         "Reliability": {"memory": 60.0, "weight": 5.0, "death_rate": 0.1},
         "RolloutPolicy": {**two, "epochs": 3, "price": 0.5},

@@ -20,6 +20,7 @@ from .policies import (
 from .relaxed import relaxed_bound, relaxed_problem
 from .rollout import RolloutPolicy
 from .scheduler.core import Scheduler
+from .scheduler.pinged import PingedScheduler
 from .signals.index import signal_index
 from .signals.model import SignalBelief, Signals
 from .signals.reliability import Reliability
@@ -43,6 +44,7 @@ __all__ = [
     "LagrangianPolicy",
     "MyopicPolicy",
     "Observation",
+    "PingedScheduler",
     "Policy",
     "PrintedPolicy",
     "Reliability",

@@ -23,6 +23,7 @@ from analysis.ephemeral import (
     LPUpdatePolicy,
     MyopicPolicy,
     Observation,
+    PingedScheduler,
     PrintedPolicy,
     Reliability,
     RolloutPolicy,
@@ -808,6 +809,26 @@ def estimates_of_reliability():
         assert trust.recall("hub", 19.0) == pytest.approx((1 + true) / (2 + weights.sum()))
 
 
+def pinged_crawls(sources):
+    """Crawls of the largest indices at the expected worth, kept apart from the scheduler's."""
+    rng, size = np.random.default_rng(47), len(sources)
+    scheduler = PingedScheduler(sources, float(sources.cost.max()), 0.7)
+    last, pings = np.zeros(size), np.zeros(size)
+    for epoch in range(1, 40):
+        arm = int(rng.integers(0, size))
+        scheduler.ping([arm], 0.4)
+        pings = pings * sources.alpha
+        pings[arm] += 0.4 * sources.mean_utility[arm]
+        worth = sources.u_star * 0.3 * -np.expm1(-sources.decay * (epoch - last)) + pings
+        np.testing.assert_allclose(scheduler.worth, worth, rtol=1e-9, atol=1e-300)
+        numbers, taken = scheduler.crawl()
+        np.testing.assert_allclose(taken, worth[numbers], rtol=1e-9, atol=1e-300)
+        index = whittle_index(sources, worth)
+        # The crawls stop at the first that is too dear for the rest, so that the first is there.
+        assert index[numbers].max() >= index.max() * (1 - 1e-9)
+        last[numbers], pings[numbers] = epoch, 0.0
+
+
 # Schedulers -------------------------------------------------------------------------------------
 
 
@@ -1020,6 +1041,7 @@ FAMILIES = {
     "LagrangianPolicy": on_sets(lagrangian_selections),
     "LPUpdatePolicy": on_sets(myopic_program),
     "MyopicPolicy": on_sets(selections),
+    "PingedScheduler": on_sets(pinged_crawls),
     "PrintedPolicy": on_sets(random_runs),
     "Reliability": {"memories of all lengths": estimates_of_reliability},
     "RolloutPolicy": on_sets(rollouts),

@@ -1,0 +1,166 @@
+"""Crawls by pings against a full ranking at every epoch, and pings that must not harm."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Sources, whittle_index
+from analysis.ephemeral.scheduler.pinged import NEVER, PingedScheduler
+from analysis.ephemeral.signals.model import SignalBelief, Signals
+
+
+def drawn_sources(rng, size, costs=False):
+    return Sources(
+        10 ** rng.uniform(-2, 0.5, size),
+        rng.uniform(0.5, 2, size),
+        10 ** rng.uniform(-3, 0, size),
+        cost=rng.uniform(0.5, 2, size) if costs else 1.0,
+    )
+
+
+def full_ranking(sources, worth, budget):
+    """Sources in order of index until one costs more than the rest; none that costs too much."""
+    index, left, taken = whittle_index(sources, worth), budget * (1 + 1e-12), []
+    for i in np.argsort(-index, kind="stable"):
+        if sources.cost[i] > budget * (1 + 1e-12):
+            continue
+        if sources.cost[i] > left:
+            break
+        left -= sources.cost[i]
+        taken.append(int(i))
+    return sorted(taken)
+
+
+@pytest.mark.parametrize("costs", [False, True])
+@pytest.mark.parametrize("recall", [0.0, 0.6, 1.0])
+def test_crawls_are_those_of_a_full_ranking(costs, recall):
+    rng = np.random.default_rng(1)
+    for size, budget in ((3, 1), (40, 3), (300, 7)):
+        sources = drawn_sources(rng, size, costs)
+        scheduler = PingedScheduler(sources, budget * (1.5 if costs else 1), recall)
+        belief = SignalBelief(Signals(sources, recall, 1.0))
+        for _ in range(250):
+            number = rng.poisson(size / 20)
+            arms, times = rng.integers(0, size, number), scheduler.epoch - rng.random(number)
+            counted = scheduler.ping(arms, 0.3, times)
+            belief._pings *= np.exp(-sources.decay * (scheduler.epoch - belief._at))
+            belief._at[:] = scheduler.epoch
+            left = np.exp(-sources.decay[arms] * (scheduler.epoch - times))
+            np.add.at(belief._pings, arms[counted], left[counted] * 0.3)
+            age = -np.expm1(-sources.decay * (scheduler.epoch - belief.last))
+            pings = belief._pings * sources.mean_utility
+            worth = sources.u_star * (1 - recall) * age + pings
+            np.testing.assert_allclose(scheduler.worth, worth, rtol=1e-9, atol=1e-12)
+            expected = full_ranking(sources, scheduler.worth, scheduler.budget)
+            numbers, taken = scheduler.crawl()
+            index = whittle_index(sources, worth)
+            if (index > 1e-12).sum() > 2 * budget:  # else ties of rounding decide
+                assert numbers.tolist() == expected
+            np.testing.assert_allclose(taken, worth[numbers], rtol=1e-9, atol=1e-12)
+            belief.observe_crawls(numbers, scheduler.epoch - 1.0)
+
+
+def test_ping_never_delays_a_crawl():
+    rng = np.random.default_rng(2)
+    sources = drawn_sources(rng, 200)
+    scheduler = PingedScheduler(sources, 4, rng.random(200))
+    for _ in range(300):
+        before = scheduler.due
+        scheduler.ping(rng.integers(0, 200, 50), rng.random(50))
+        assert (scheduler.due <= before).all()
+        with_ping, without = copy.deepcopy(scheduler), copy.deepcopy(scheduler)
+        chosen = without.crawl()[0]
+        if chosen.size:
+            with_ping.ping(chosen[:1], 0.5)
+            assert chosen[0] in with_ping.crawl()[0]
+        scheduler.crawl()
+
+
+def test_few_sources_are_ranked():
+    rng = np.random.default_rng(3)
+    sources = drawn_sources(rng, 20_000)
+    scheduler = PingedScheduler(sources, 20, 0.9)
+    for _ in range(400):
+        scheduler.ping(rng.integers(0, 20_000, 100), 0.1)
+        scheduler.crawl()
+    before, ranked = scheduler.rebuilds, []
+    for _ in range(100):
+        scheduler.ping(rng.integers(0, 20_000, 100), 0.1)
+        ranked.append(int((scheduler.due <= scheduler.epoch).sum()))
+        scheduler.crawl()
+    assert np.mean(ranked) < 2000
+    assert scheduler.rebuilds - before < 15
+
+
+def heap_is_sound(scheduler):
+    heap, due = scheduler._heap, scheduler._due
+    children = np.arange(1, len(scheduler))
+    assert (due[heap[children]] >= due[heap[(children - 1) // 2]]).all()
+    assert (scheduler._place[heap] == np.arange(len(scheduler))).all()
+
+
+def test_million_pings_of_one_source_in_an_epoch():
+    rng = np.random.default_rng(4)
+    sources = drawn_sources(rng, 100)
+    scheduler = PingedScheduler(sources, 2, 0.5)
+    for _ in range(50):
+        scheduler.crawl()
+    scheduler.ping(np.full(1_000_000, 7), 1e-7)
+    heap_is_sound(scheduler)
+    for _ in range(50):
+        scheduler.crawl()
+        heap_is_sound(scheduler)
+
+
+def test_late_and_future_pings():
+    scheduler = PingedScheduler(Sources([1.0, 1.0], [1.0, 1.0], [0.1, 0.1]), 1, recall=1.0)
+    scheduler.ping([0], 1.0)
+    assert scheduler.crawl()[0].tolist() == [0]
+    counted = scheduler.ping([0, 0, 1, 1], 1.0, [1.0, 1.5, 1e300, -np.inf])
+    assert counted.tolist() == [False, True, True, False]
+    assert scheduler.worth == pytest.approx([np.exp(-0.05), 1.0])
+    assert scheduler.crawl()[0].tolist() == [1]
+
+
+def test_source_without_items_waits_for_a_ping():
+    scheduler = PingedScheduler(Sources([0.0, 1.0], [1.0, 1.0], [0.1, 0.1]), 1, recall=0.0)
+    for _ in range(200):
+        scheduler.crawl()
+    assert scheduler.due[0] in (NEVER, *range(1, 300))
+    scheduler.ping([0], 1.0)
+    assert scheduler.worth[0] == 1.0
+
+
+def test_recall_may_be_set_anew():
+    rng = np.random.default_rng(5)
+    sources = drawn_sources(rng, 30)
+    scheduler, other = PingedScheduler(sources, 2, 0.9), PingedScheduler(sources, 2, 0.0)
+    scheduler.set_recall(np.arange(30), 0.0)
+    for _ in range(100):
+        arms = rng.integers(0, 30, 3)
+        for each in (scheduler, other):
+            each.ping(arms, 0.5)
+        assert scheduler.crawl()[0].tolist() == other.crawl()[0].tolist()
+    worth = other.worth
+    other.set_recall([3], 0.5)
+    age = -np.expm1(-sources.decay[3] * (other.epoch - other._last[3]))
+    assert other.worth[3] == pytest.approx(worth[3] - 0.5 * sources.u_star[3] * age)
+    heap_is_sound(other)
+
+
+def test_wrong_arguments_are_named():
+    scheduler = PingedScheduler(Sources([1.0, 1.0], [1.0, 1.0], [0.1, 0.1]), 1)
+    calls = {
+        "numbers": lambda: scheduler.ping([2]),
+        "precision": lambda: scheduler.ping([0], np.nan),
+        "when": lambda: scheduler.ping([0], 1.0, [np.nan]),
+        "recall": lambda: scheduler.set_recall([0], 1.5),
+        "budget": lambda: scheduler.crawl(-1),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ValueError, match=name):
+            call()
+    with pytest.raises(ValueError, match="numbers"):
+        scheduler.set_recall([0, 0], 0.5)
+    assert (scheduler.worth >= 0).all()
