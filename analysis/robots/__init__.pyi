@@ -1,5 +1,4 @@
-from .controlled.control import RobotControl, without_cap
-from .controlled.result import ControlSolution
+from .controlled.control import ControlSolution, RobotControl, without_cap
 from .general.fleet import FleetControl, FleetSolution, FleetValue
 from .general.kinds import RobotKind, fleet_by_margins, optimal_fleet
 from .general.laws import ServiceLaw

@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 from analysis import robots
-from analysis.mdp import relative_value_iteration
 from analysis.results import NotConverged
 from analysis.robots import FleetControl, GeneralQueue, RobotControl, RobotKind
-from analysis.robots.controlled.uniformised import uniformised
 from analysis.robots.general import laws
 from analysis.robots.printed.fullchain import full_chain, state_space
 from analysis.robots.printed.relative import every_reference
@@ -336,28 +334,6 @@ def controlled(models):
         )
 
 
-def controlled_by_iteration():
-    """Another kind of solver: relative value iteration on the uniformised chain."""
-    for model in (control(3, 0.4, 4, 1.2), control(2, 0.9, 3, 0.3), control(4, 0.2, 2, 8.0)):
-        moves, costs = uniformised(model)
-        found = relative_value_iteration(moves, -costs, tolerance=1e-12)
-        assert model.solve().gain == pytest.approx(-found.gain, rel=1e-9)
-        assert model.solve("sparse").gain == pytest.approx(-found.gain, rel=1e-9)
-
-
-def random_controls():
-    rng = np.random.default_rng(9)
-    controlled(
-        control(
-            int(rng.integers(1, 6)),
-            10 ** rng.uniform(-5, 5),
-            int(rng.integers(1, 9)),
-            10 ** rng.uniform(-6, 6),
-        )
-        for _ in range(150)
-    )
-
-
 def without_a_cap():
     """More robots than are offered do not help."""
     for rate, capacity, gamma in ((0.5, 1, 1.2), (0.3, 4, 0.1), (2.0, 3, 50.0)):
@@ -586,8 +562,6 @@ FAMILIES = {
     "optimal_general_load": {"exponential times": general_numbers},
     "RobotControl": {
         **{name: partial(controlled, models) for name, models in CONTROLS.items()},
-        "another kind of solver": controlled_by_iteration,
-        "random": slow(random_controls),
     },
     "without_cap": {"few places, slow and fast robots": without_a_cap},
     "proposition_4": {

@@ -6,11 +6,16 @@ a policy each state has at most two successors, one after a departure and one af
     (mu 1(q>0) + lambda r) V(q,r) = gamma 1(q=0) + lambda r 1(q=K) - theta
                                     + mu 1(q>0) V(departure) + lambda r V(arrival).
 
-In the order of `ordering` nearly every successor comes before its predecessor, and the few that do
-not form the *cut*.  One sweep in that order writes every value as an expectation over the state in
-which the cut is next entered (weights that are probabilities, so nothing cancels), which leaves a
-dense system on the cut: the chain censored there (Kemeny, Snell and Knapp 1976, section 6.1; Meyer
-1989).  `elimination` solves it.
+Below a switching curve the chain drifts towards more robots, above it towards fewer, so that the
+states can be put in an order in which nearly every successor comes before its predecessor: first
+the states where an arriving robot is stopped, by rising q + r, then the others, by falling q + r.
+The few successors that come later form the *cut*.  Any policy has such an order; for a switching
+curve the cut is about as long as the curve.
+
+One sweep in that order writes every value as an expectation over the state in which the cut is next
+entered (weights that are probabilities, so nothing cancels), which leaves a dense system on the
+cut: the chain censored there (Kemeny, Snell and Knapp 1976, section 6.1; Meyer 1989).
+`elimination` solves it.
 """
 
 from __future__ import annotations
@@ -19,11 +24,83 @@ import numpy as np
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.kernel_cache import njit
-from analysis.robots.controlled.elimination import cycle_values
-from analysis.robots.controlled.ordering import count_uses, cut_and_order, successors
+from analysis.robots.controlled.elimination import cycle_values, cycle_visits
+from analysis.robots.controlled.graph import reachable, successors
 
 # Weights at the ends of a row that no double-precision sum with 1 can feel.
 NEGLIGIBLE = 1e-20
+
+
+@njit
+def cut_and_order(after_arrival: Bools, departure: Ints, arrival: Ints) -> tuple[Ints, Ints]:
+    """Return the order of computation, and each state's number in the cut (-1 outside).
+
+    State (0, 0) is left out: the model never enters it.
+    """
+    levels, width = after_arrival.shape
+    states = levels * width
+    stopping = np.zeros(states, dtype=np.bool_)
+    for q in range(levels):
+        for r in range(1, width):
+            stopping[q * width + r] = not after_arrival[min(q + 1, levels - 1), r - 1]
+    order = np.empty(states - 1, dtype=np.int64)
+    position_of = np.full(states, -1, dtype=np.int64)
+    count = 0
+    # First the states that stop an arriving robot, by rising q + r, then the others, by falling.
+    for total in range(1, levels + width - 1):
+        for q in range(min(levels - 1, total), max(-1, total - width), -1):
+            state = q * width + total - q
+            if stopping[state]:
+                position_of[state] = count
+                order[count] = state
+                count += 1
+    for total in range(levels + width - 2, 0, -1):
+        for q in range(max(0, total - width + 1), min(levels - 1, total) + 1):
+            state = q * width + total - q
+            if not stopping[state]:
+                position_of[state] = count
+                order[count] = state
+                count += 1
+    cut = np.full(states, -1, dtype=np.int64)
+    for position in range(count):
+        for target in (departure[order[position]], arrival[order[position]]):
+            if target >= 0 and position_of[target] >= position:
+                cut[target] = 0
+    size = 0
+    for position in range(count):
+        if cut[order[position]] == 0:
+            cut[order[position]] = size
+            size += 1
+    return order, cut
+
+
+@njit
+def count_uses(departure: Ints, arrival: Ints, cut: Ints) -> Ints:
+    """Count how often each state is a successor of states that a path from the cut may pass.
+
+    States that no such path passes have -1.
+    """
+    states = cut.size
+    uses = np.full(states, -1, dtype=np.int64)
+    stack = np.empty(2 * states, dtype=np.int64)
+    height = 0
+    for state in range(states):
+        if cut[state] >= 0:
+            uses[state] = 0
+            stack[height] = state
+            height += 1
+    while height:
+        height -= 1
+        state = stack[height]
+        for target in (departure[state], arrival[state]):
+            if target < 0:
+                continue
+            if uses[target] < 0:
+                uses[target] = 0
+                stack[height] = target
+                height += 1
+            uses[target] += 1
+    return uses
 
 
 @njit
@@ -64,6 +141,7 @@ def censor(
     for state in range(states):
         size = max(size, cut[state] + 1)
     uses = count_uses(departure, arrival, cut)
+    # Rows of the table are lent: `slot` is a state's row, free[:available] are the rows not in use.
     table = np.empty((64, size))
     free = np.arange(64)
     available = 64
@@ -80,8 +158,9 @@ def censor(
             continue
         served, arrived = rates_out(state, departure, arrival, serving, bringing)
         total = served + arrived
-        here_cost = cost_rate(state, serving, bringing, gamma) / total
-        here_time = 1.0 / total
+        expected_cost = cost_rate(state, serving, bringing, gamma) / total
+        expected_time = 1.0 / total
+        # The window of the cut that the two successors lead to.
         first, last = size, 0
         for target in (departure[state], arrival[state]):
             if target < 0:
@@ -90,8 +169,8 @@ def censor(
                 first, last = min(first, cut[target]), max(last, cut[target] + 1)
             else:
                 first, last = min(first, low[target]), max(last, high[target])
-        name = cut[state]
-        if name < 0 and available == 0:
+        cut_number = cut[state]
+        if cut_number < 0 and available == 0:
             rows = table.shape[0]
             longer = np.empty((2 * rows, size))
             for slot_row in range(rows):
@@ -100,46 +179,47 @@ def censor(
             table = longer
             free = np.arange(rows, 3 * rows)  # the first half is free; the rest is room
             available = rows
-        if name < 0:
+        if cut_number < 0:
             available -= 1
             slot[state] = free[available]
-            mine = table[slot[state], first:last]
-            for column in range(mine.size):
-                mine[column] = 0.0
+            weights = table[slot[state], first:last]
+            for column in range(weights.size):
+                weights[column] = 0.0
         else:
-            mine = chain[name, first:last]
+            weights = chain[cut_number, first:last]
         for event in range(2):
             target = departure[state] if event == 0 else arrival[state]
             if target < 0:
                 continue
             chance = (served if event == 0 else arrived) / total
             if cut[target] >= 0:
-                mine[cut[target] - first] += chance
+                weights[cut[target] - first] += chance
                 continue
-            here_cost += chance * cost[target]
-            here_time += chance * time[target]
-            theirs = table[slot[target], low[target] : high[target]]
-            part = mine[low[target] - first : high[target] - first]
-            for column in range(theirs.size):
-                part[column] += chance * theirs[column]
+            expected_cost += chance * cost[target]
+            expected_time += chance * time[target]
+            target_weights = table[slot[target], low[target] : high[target]]
+            overlap = weights[low[target] - first : high[target] - first]
+            for column in range(target_weights.size):
+                overlap[column] += chance * target_weights[column]
             uses[target] -= 1
             if uses[target] == 0:
                 free[available] = slot[target]
                 available += 1
+        # Trim the window: tails below rounding would make all later windows long.
         start, stop = 0, last - first
-        while start < stop and mine[start] < NEGLIGIBLE:
+        while start < stop and weights[start] < NEGLIGIBLE:
             start += 1
-        while start < stop and mine[stop - 1] < NEGLIGIBLE:
+        while start < stop and weights[stop - 1] < NEGLIGIBLE:
             stop -= 1
         low[state], high[state] = first + start, first + stop
-        cost[state], time[state] = here_cost, here_time
-        if name >= 0:
-            costs[name], times[name] = here_cost, here_time
+        cost[state], time[state] = expected_cost, expected_time
+        if cut_number >= 0:
+            costs[cut_number], times[cut_number] = expected_cost, expected_time
     return chain, costs, times
 
 
 @njit
-def spread(
+def extend_from_cut(
     order: Ints, departure: Ints, arrival: Ints, cut: Ints, serving: Floats, bringing: Floats,
     gamma: float, gain: float, at_cut: tuple[Floats, Floats, Floats],
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
@@ -148,26 +228,30 @@ def spread(
     cost, time, bias = np.empty(states), np.empty(states), np.empty(states)
     cost[0], time[0], bias[0] = np.nan, np.nan, np.nan
     for state in range(states):
-        name = cut[state]
-        if name >= 0:
+        cut_number = cut[state]
+        if cut_number >= 0:
             cost[state], time[state], bias[state] = (
-                at_cut[0][name],
-                at_cut[1][name],
-                at_cut[2][name],
+                at_cut[0][cut_number],
+                at_cut[1][cut_number],
+                at_cut[2][cut_number],
             )
     for state in order:
         if cut[state] >= 0:
             continue
         served, arrived = rates_out(state, departure, arrival, serving, bringing)
-        here = cost_rate(state, serving, bringing, gamma)
-        ahead, later, above = here, 1.0, here - gain
+        immediate_cost = cost_rate(state, serving, bringing, gamma)
+        expected_cost, expected_time, excess_cost = immediate_cost, 1.0, immediate_cost - gain
         for target, rate in ((departure[state], served), (arrival[state], arrived)):
             if rate > 0.0:
-                ahead += rate * cost[target]
-                later += rate * time[target]
-                above += rate * bias[target]
+                expected_cost += rate * cost[target]
+                expected_time += rate * time[target]
+                excess_cost += rate * bias[target]
         total = served + arrived
-        cost[state], time[state], bias[state] = ahead / total, later / total, above / total
+        cost[state], time[state], bias[state] = (
+            expected_cost / total,
+            expected_time / total,
+            excess_cost / total,
+        )
     return cost, time, bias
 
 
@@ -184,7 +268,45 @@ def evaluate(
     order, cut = cut_and_order(after_arrival, departure, arrival)
     chain, costs, times = censor(order, departure, arrival, cut, serving, bringing, gamma)
     gain, at_cut = cycle_values(chain, costs, times)
-    cost, time, bias = spread(
+    cost, time, bias = extend_from_cut(
         order, departure, arrival, cut, serving, bringing, gamma, gain, at_cut
     )
     return gain, cost, time, bias
+
+
+@njit
+def _extend_visits(
+    order: Ints, departure: Ints, arrival: Ints, cut: Ints, at_cut: Floats, serving: Floats,
+    bringing: Floats,
+) -> Floats:  # fmt: skip
+    """Return the stationary law of all states from the visits to the cut."""
+    visits = np.zeros(cut.size)
+    law = np.zeros(cut.size)
+    # Against the order of evaluation: a state's visits are complete before they are passed on.
+    for position in range(order.size - 1, -1, -1):
+        state = order[position]
+        if cut[state] >= 0:
+            visits[state] = at_cut[cut[state]]
+        served, arrived = rates_out(state, departure, arrival, serving, bringing)
+        law[state] = visits[state] / (served + arrived)
+        for target, rate in ((departure[state], served), (arrival[state], arrived)):
+            if target >= 0 and cut[target] < 0:
+                visits[target] += rate * law[state]
+    total = 0.0
+    for state in range(law.size):
+        total += law[state]
+    for state in range(law.size):
+        law[state] /= total
+    return law
+
+
+def occupancy(
+    after_departure: Bools, after_arrival: Bools, serving: Floats, bringing: Floats
+) -> tuple[Floats, Bools]:
+    """Return the stationary law of a policy with one recurrent class, and that class."""
+    moves = successors(after_departure, after_arrival)
+    order, cut = cut_and_order(after_arrival, *moves)
+    chain, _, times = censor(order, *moves, cut, serving, bringing, 0.0)
+    visits = cycle_visits(chain, times)
+    law = _extend_visits(order, *moves, cut, visits, serving, bringing)
+    return law, reachable(int(law.argmax()), *moves)

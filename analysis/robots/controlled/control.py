@@ -13,31 +13,109 @@ decisions minimise the same function, so that one table ``policy[q, r]`` serves 
 left, r robots are active without the one in question; is it (re)started?  For robots that work each
 for itself the optimal table is a switching curve (`analysis.robots.curve`).
 
-`RobotControl.solve` runs the policy iteration of `improvement`; where that would need a long dense
-system, or on request, that of `analysis.mdp` on the same states.
+`RobotControl.solve` runs the policy iteration of `improvement`, whose gains have their relative
+accuracy however small they are.  `analysis.mdp` solves the same model in its general form
+(`queue.uniformised`), to the accuracy of its residual.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Bools, Floats, Ints
-from analysis.checks import check_choice, check_integer
+from analysis.arrays import Bools, Floats, Ints, read_only_arrays
+from analysis.checks import check_integer
+from analysis.display import brief
+from analysis.kernel_cache import njit
 from analysis.results import NotConverged
 from analysis.robots.checks import positive
-from analysis.robots.controlled import description, improvement, uniformised
-from analysis.robots.controlled.classes import recurrent_class
-from analysis.robots.controlled.ordering import successors
+from analysis.robots.controlled import censored, improvement
+from analysis.robots.controlled.graph import recurrent_class, successors
 from analysis.robots.controlled.queue import LARGEST_MODEL, ControlledQueue
-from analysis.robots.controlled.result import ControlSolution
 
-METHODS = ("auto", "censored", "sparse")
 LARGEST_DOUBLED = 2**17
 """States of a model up to which `without_cap` doubles the robots, or four times its first model."""
+
+
+@brief
+@read_only_arrays
+@dataclass(frozen=True)
+class ControlSolution:
+    """A policy of the controlled queue and what it costs.
+
+    Attributes
+    ----------
+    gain : float
+        Cost per unit of time, theta = gamma * starvation + loss_rate, to nearly all its digits
+        however small it is.
+    bias : ndarray, shape (K + 1, N + 1)
+        Relative values V(q, r), nan at (0, 0), which is never entered.
+    policy : ndarray of bool, shape (K + 1, N + 1)
+        Whether a robot is started when q pages are left and r robots are active; decided in each
+        state to the accuracy of that state's own costs.
+    iterations : int
+        Policies that were evaluated.
+    residual : float
+        Largest violation of the equation that `gain` and `bias` solve, in the unit of the gain; the
+        true gain is no farther away.
+    converged : bool
+        True; a solver that does not settle raises `NotConverged`.
+    occupancy : ndarray, shape (K + 1, N + 1)
+        Stationary probability of each state.
+    starvation : float
+        Fraction of time with an empty queue.
+    loss_rate : float
+        Pages lost per unit of time.
+    mean_robots : float
+        Mean number of active robots.
+    min_robots, max_robots : int
+        Fewest and most active robots in the recurrent states.
+    """
+
+    gain: float
+    bias: Floats = field(repr=False)
+    policy: Bools = field(repr=False)
+    iterations: int
+    residual: float
+    converged: bool
+    occupancy: Floats = field(repr=False)
+    starvation: float
+    loss_rate: float
+    mean_robots: float
+    min_robots: int
+    max_robots: int
+
+    @property
+    def is_switching_curve(self) -> bool:
+        """Whether activation stops at one queue length f(r), which does not rise with r."""
+        table = self.policy[:, :-1].copy()
+        table[0, 0] = True
+        falling = (table[1:] <= table[:-1]).all() and (table[:, 1:] <= table[:, :-1]).all()
+        return bool(falling)
+
+    @property
+    def curve(self) -> Ints:
+        """The curve f(r), r < N: a robot is started when at most f(r) pages are left (-1: never).
+
+        Raises ValueError if the policy is not a monotone switching curve.
+        """
+        if not self.is_switching_curve:
+            raise ValueError("policy must be a monotone switching curve to be read as one")
+        return self.policy[:, :-1].sum(axis=0) - 1
+
+    @property
+    def last_start(self) -> int:
+        """The most active robots at which one more is started as the queue empties (Table 2).
+
+        Raises ValueError if a robot is never started there.
+        """
+        starts = np.flatnonzero(self.policy[0])
+        if not starts.size:
+            raise ValueError("policy must start a robot at an empty queue")
+        return int(starts[-1])
 
 
 @dataclass(frozen=True)
@@ -51,62 +129,41 @@ class RobotControl(ControlledQueue):
     (0.3364, 3)
     """
 
-    def solve(self, method: str = "auto", max_iterations: int = 200) -> ControlSolution:
+    def solve(self, max_iterations: int = 200) -> ControlSolution:
         """Return an optimal policy, by policy iteration.
 
         Parameters
         ----------
-        method : {"auto", "censored", "sparse"}
-            How policies are evaluated: by censoring, which keeps the relative accuracy of however
-            small a gain, or by sparse elimination. "auto" censors unless the chain would have to be
-            censored on more than 3000 states.
         max_iterations : int
             Limit on the number of policies.
-
-        Returns
-        -------
-        ControlSolution
-            Its ``method`` says which ran.
 
         Raises
         ------
         ValueError
-            If an argument is not allowed, or the model is too large for "censored".
+            If an argument is not allowed, or a policy on the way has a chain that would have to be
+            censored on more than 3000 states; `uniformised` has the model for `analysis.mdp`.
         NotConverged
             If the limit is reached, or rounding leaves a residual that is not rounding.
         """
-        check_choice("method", method, METHODS)
         max_iterations = check_integer("max_iterations", max_iterations, 1)
         # A switching curve near most optima: K/2 where the load is 1, falling slowly.
         spare = self.service_rate / self.arrival_rate - np.arange(self.robots)
         first = self.curve_policy(0.5 * self.capacity + 0.3 * spare)
-        found = None
-        if method != "sparse":
-            found = improvement.optimal_policy(self, first, max_iterations)
-        if found is not None:
-            evaluation, policy, iterations = found
-            evaluation, policy = improvement.tidied(self, evaluation, policy)
-            gain, bias, ran = evaluation.gain, evaluation.bias, "censored"
-        elif method == "censored":
-            raise ValueError(
-                f"method must be 'auto' or 'sparse' for this model, got 'censored': it is censored "
-                f"on {improvement.LARGEST_CUT} states at most"
-            )
-        else:
-            gain, bias, policy, iterations = uniformised.solve(self, first, max_iterations)
-            ran = "sparse"
+        evaluation, policy, iterations = improvement.optimal_policy(self, first, max_iterations)
+        evaluation, policy = improvement.settle_ties(self, evaluation, policy)
+        gain, bias = evaluation.gain, evaluation.bias
         rates = self.departure_rates, self.arrival_rates
-        residual = description.optimality_residual(bias, gain, *rates, self.gamma)
+        residual = optimality_residual(bias, gain, *rates, self.gamma)
         visit = self.gamma / self.arrival_rates[1]  # what the longest visit to an empty queue costs
         scale = max(1.0, visit, float(np.abs(bias.ravel()[1:]).max())) * self.event_rate
         if not residual <= 1e-11 * scale:
             raise NotConverged(f"rounding leaves a violation of {residual:.3g} of the equation")
-        return self._described(gain, bias, policy, policy, iterations, residual, ran)
+        return self._describe(evaluation, policy, policy, iterations, residual)
 
     def evaluate(
         self, policy: ArrayLike, after_arrival: ArrayLike | None = None
     ) -> ControlSolution:
-        """Return what a policy costs.
+        """Return the cost of a policy.
 
         Parameters
         ----------
@@ -119,8 +176,8 @@ class RobotControl(ControlledQueue):
         Raises
         ------
         ValueError
-            If a table has a wrong shape, or the policy has several recurrent classes, whose costs
-            may differ.
+            If a table has a wrong shape, the policy has several recurrent classes, whose costs may
+            differ, or its chain would have to be censored on more than 3000 states.
         """
         down = self.policy_table("policy", policy)
         up = down if after_arrival is None else self.policy_table("after_arrival", after_arrival)
@@ -133,14 +190,11 @@ class RobotControl(ControlledQueue):
                 f"policy must have one recurrent class, got {len(active)}, "
                 f"with active robots {sorted(active)}"
             )
-        if improvement.has_short_cut(down, up):
-            evaluation = improvement.evaluate(self, down, up)
-            gain, bias, ran = evaluation.gain, evaluation.bias, "censored"
-        else:
-            gain, flat = uniformised.evaluate(self, departure, arrival)
-            bias, ran = flat.reshape(self.shape), "sparse"
-        residual = self._evaluation_residual(gain, bias.ravel(), departure, arrival)
-        return self._described(gain, bias, down, up, 1, residual, ran)
+        improvement.check_cut(self, "policy", down, up)
+        evaluation = improvement.evaluate(self, down, up)
+        flat = evaluation.bias.ravel()
+        residual = self._evaluation_residual(evaluation.gain, flat, departure, arrival)
+        return self._describe(evaluation, down, up, 1, residual)
 
     def _evaluation_residual(
         self, gain: float, bias: Floats, departure: Ints, arrival: Ints
@@ -153,39 +207,84 @@ class RobotControl(ControlledQueue):
             violation[moves] += rate[moves] * (bias[target[moves]] - bias[moves])
         return float(np.abs(violation[1:]).max())
 
-    def _described(
+    def _describe(
         self,
-        gain: float,
-        bias: Floats,
+        evaluation: improvement.Evaluation,
         after_departure: Bools,
         after_arrival: Bools,
         iterations: int,
         residual: float,
-        method: str,
     ) -> ControlSolution:
-        if method == "censored":
-            rates = self.departure_rates, self.arrival_rates
-            law, recurs = description.occupancy(after_departure, after_arrival, *rates)
-        else:
-            law, recurs = uniformised.occupancy(self, after_departure, after_arrival)
-        starvation, loss_rate, mean, fewest, most = description.averages(
-            law, recurs, self.arrival_rates
-        )
+        """Return the solution of an evaluated policy, with its stationary averages."""
+        rates = self.departure_rates, self.arrival_rates
+        law, recurrent = censored.occupancy(after_departure, after_arrival, *rates)
+        occupancy = law.reshape(self.shape)
+        active = np.flatnonzero(recurrent.reshape(self.shape).any(axis=0))
+        starvation, loss_rate, mean_robots = average_costs(law, self.arrival_rates)
         return ControlSolution(
-            gain=float(gain),
-            bias=bias,
+            gain=float(evaluation.gain),
+            bias=evaluation.bias,
             policy=after_departure,
-            method=method,
             iterations=iterations,
             residual=residual,
             converged=True,
-            occupancy=law.reshape(self.shape),
+            occupancy=occupancy,
             starvation=starvation,
             loss_rate=loss_rate,
-            mean_robots=mean,
-            min_robots=fewest,
-            max_robots=most,
+            mean_robots=mean_robots,
+            min_robots=int(active[0]),
+            max_robots=int(active[-1]),
         )
+
+
+@njit
+def optimality_residual(
+    bias: Floats, gain: float, serving: Floats, bringing: Floats, gamma: float
+) -> float:
+    """Return the largest violation of the optimality equation by a gain and a bias.
+
+    `bias` has shape (levels, width); the unit is that of the gain.
+    """
+    levels, width = bias.shape
+    top = width - 1
+    largest = 0.0
+    for q in range(levels):
+        above = min(q + 1, levels - 1)
+        for r in range(width):
+            if q == 0 and r == 0:
+                continue
+            violation = (gamma if q == 0 else 0.0) - gain
+            if q > 0:
+                best = bias[q - 1, min(r + 1, top)]
+                if q > 1 or r > 0:
+                    best = min(best, bias[q - 1, r])
+                violation += serving[q] * (best - bias[q, r])
+            if r > 0:
+                best = min(bias[above, r - 1], bias[above, r]) - bias[q, r]
+                if q == levels - 1:
+                    best += 1.0
+                violation += bringing[r] * best
+            largest = max(largest, abs(violation))
+    return largest
+
+
+@njit
+def average_costs(law: Floats, bringing: Floats) -> tuple[float, float, float]:
+    """Return starvation, loss rate and mean number of robots under a law of all states.
+
+    `bringing` holds the arrival rate for each r.
+    """
+    width = bringing.size
+    full = law.size - width
+    starvation, loss_rate, mean_robots = 0.0, 0.0, 0.0
+    for state in range(law.size):
+        r = state % width
+        mean_robots += r * law[state]
+        if state < width:
+            starvation += law[state]
+        if state >= full:
+            loss_rate += bringing[r] * law[state]
+    return starvation, loss_rate, mean_robots
 
 
 def without_cap(
@@ -228,12 +327,12 @@ def without_cap(
     most = max(LARGEST_DOUBLED, 4 * robots * (capacity + 1))
     while 2 * model.robots * (capacity + 1) <= most:
         larger = RobotControl(2 * model.robots, arrival_rate, service_rate, capacity, gamma)
-        other = larger.solve()
-        same = np.array_equal(other.policy[:, : model.robots], solution.policy[:, : model.robots])
-        close = math.isclose(other.gain, solution.gain, rel_tol=1e-9)
+        doubled = larger.solve()
+        same = np.array_equal(doubled.policy[:, : model.robots], solution.policy[:, : model.robots])
+        close = math.isclose(doubled.gain, solution.gain, rel_tol=1e-9)
         if solution.max_robots < model.robots and same and close:
             return model, solution
-        model, solution = larger, other
+        model, solution = larger, doubled
     raise NotConverged(
         f"{model.robots} robots were still too few at gamma = {model.gamma:g}, arrival_rate = "
         f"{arrival_rate:g} and capacity = {capacity}"

@@ -27,11 +27,11 @@ LONG_CYCLE = 1e4
 @njit
 def _largest_product(left: Floats, right: Floats) -> int:
     """Return where the product of two arrays is largest."""
-    found = 0
-    for name in range(left.size):
-        if left[name] * right[name] > left[found] * right[found]:
-            found = name
-    return found
+    largest = 0
+    for position in range(left.size):
+        if left[position] * right[position] > left[largest] * right[largest]:
+            largest = position
+    return largest
 
 
 @njit
@@ -44,11 +44,11 @@ def _much_visited(chain: Floats, times: Floats, low: Ints, high: Ints) -> int:
         for name in range(size):
             moved[name] = 0.5 * mass[name]
         for name in range(size):
-            part = moved[low[name] : high[name]]
+            window = moved[low[name] : high[name]]
             row = chain[name, low[name] : high[name]]
             half = 0.5 * mass[name]
             for column in range(row.size):
-                part[column] += half * row[column]
+                window[column] += half * row[column]
         mass = moved
     return _largest_product(mass, times)
 
@@ -77,17 +77,20 @@ def _towards(
             row[column] /= outflow
         costs[state] /= outflow
         times[state] /= outflow
-        for other in range(first, last + 1):
-            share = table[other, state]
+        for predecessor in range(first, last + 1):
+            share = table[predecessor, state]
             if share == 0.0:
                 continue
-            costs[other] += share * costs[state]
-            times[other] += share * times[state]
-            target = table[other, start:stop]
+            costs[predecessor] += share * costs[state]
+            times[predecessor] += share * times[state]
+            target = table[predecessor, start:stop]
             for column in range(row.size):
                 target[column] += share * row[column]
-            low[other], high[other] = min(low[other], start), max(high[other], stop)
-            table[other, state] = share / outflow
+            low[predecessor], high[predecessor] = (
+                min(low[predecessor], start),
+                max(high[predecessor], stop),
+            )
+            table[predecessor, state] = share / outflow
     order[size - 1] = centre
     return -1
 
@@ -98,14 +101,14 @@ def _visits(order: Ints, table: Floats) -> Floats:
     size = order.size
     visits = np.zeros(size)
     visits[order[-1]] = 1.0
-    left = order[-1], order[-1] + 1
+    remaining = order[-1], order[-1] + 1
     for step in range(size - 2, -1, -1):
         state = order[step]
         total = 0.0
-        for other in range(left[0], left[1]):
-            total += visits[other] * table[other, state]
+        for predecessor in range(remaining[0], remaining[1]):
+            total += visits[predecessor] * table[predecessor, state]
         visits[state] = total
-        left = min(left[0], state), max(left[1], state + 1)
+        remaining = min(remaining[0], state), max(remaining[1], state + 1)
     return visits
 
 
@@ -156,17 +159,17 @@ def _hand_back(
     bias = np.empty(size)
     for name in range(size):
         bias[name] = costs[name] - gain * times[name]
-    left = order[-1], order[-1] + 1
+    remaining = order[-1], order[-1] + 1
     for step in range(size - 2, -1, -1):
         state = order[step]
-        row = table[state, left[0] : left[1]]
-        ahead, later = costs[left[0] : left[1]], times[left[0] : left[1]]
-        above = bias[left[0] : left[1]]
+        row = table[state, remaining[0] : remaining[1]]
+        ahead, later = costs[remaining[0] : remaining[1]], times[remaining[0] : remaining[1]]
+        above = bias[remaining[0] : remaining[1]]
         for column in range(row.size):
             costs[state] += row[column] * ahead[column]
             times[state] += row[column] * later[column]
             bias[state] += row[column] * above[column]
-        left = min(left[0], state), max(left[1], state + 1)
+        remaining = min(remaining[0], state), max(remaining[1], state + 1)
     return gain, (costs, times, bias)
 
 
@@ -179,8 +182,10 @@ def cycle_values(
     keeps its relative accuracy; what they cost above the gain, cost - gain * time, is the bias, and
     is summed apart, since where most states cost the same its terms are much smaller than theirs.
     """
-    found: tuple[float, tuple[Floats, Floats, Floats]] = _hand_back(*eliminate(chain, costs, times))
-    return found
+    values: tuple[float, tuple[Floats, Floats, Floats]] = _hand_back(
+        *eliminate(chain, costs, times)
+    )
+    return values
 
 
 def cycle_visits(chain: Floats, times: Floats) -> Floats:

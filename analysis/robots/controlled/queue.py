@@ -2,6 +2,7 @@
 
 A state (q, r) holds q pages and r active robots; flat arrays number it q (N + 1) + r.  What the
 solvers need to know of the rates they read here, as one rate for each q and one for each r.
+`uniformised` writes the same model in the general form of `analysis.mdp`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_array, check_integer, check_truths
@@ -134,3 +136,28 @@ class ControlledQueue:
             raise ValueError(f"{name} must have shape {self.shape}, got {policy.shape}")
         policy[0, 0] = True
         return policy
+
+
+def uniformised(model: ControlledQueue) -> tuple[list[sparse.csr_array], Floats]:
+    """Return the problem in the form of `analysis.mdp`: P[action], and costs, shape (4, states).
+
+    The states are those of the bias, flat, without (0, 0); action 2 d + a starts a robot after a
+    departure if d is 1, after an arrival if a is 1; epochs come at rate lambda N + mu, and costs
+    are per unit of time, as is the gain.
+    """
+    q, r, cost = model.grid()
+    capacity, robots = model.capacity, model.robots
+    states = np.arange(q.size)
+    served, arrived = model.departure_rates[q], model.arrival_rates[r]
+    idle = model.departure_rates.max() - served + model.arrival_rates.max() - arrived
+    chances = np.concatenate([served, arrived, idle]) / model.event_rate
+    transitions = []
+    for action in range(4):
+        started = np.where((q == 1) & (r == 0), 1, action // 2)
+        departure = np.maximum(q - 1, 0) * (robots + 1) + np.minimum(r + started, robots)
+        above = np.minimum(q + 1, capacity)
+        arrival = above * (robots + 1) + np.maximum(r - 1 + action % 2, 0)
+        targets = np.concatenate([departure, arrival, states])
+        chain = sparse.csr_array((chances, (np.tile(states, 3), targets)), shape=(q.size, q.size))
+        transitions.append(chain[1:, 1:])
+    return transitions, np.tile(cost[1:], (4, 1))

@@ -161,8 +161,8 @@ def iterate_slacks(
         values = _image(*starting_values(values, weight * loss // mu, loss), lam, mu)
         loss *= lam * robots + mu
         for name, slack in inequalities(values, weight * loss // mu, loss).items():
-            known, unit = least.get(name, (slack, loss))
-            least[name] = (slack, loss) if slack * unit <= known * loss else (known, unit)
+            smallest, unit = least.get(name, (slack, loss))
+            least[name] = (slack, loss) if slack * unit <= smallest * loss else (smallest, unit)
     return {name: Fraction(int(slack), int(unit)) for name, (slack, unit) in least.items()}
 
 
@@ -190,9 +190,9 @@ def exact_optimum(
     from flint import fmpq
 
     model = RobotControl(robots, float(arrival_rate), float(service_rate), capacity, float(gamma))
-    found = model.solve()
-    policy = found.policy.copy()
-    reference = divmod(int(found.occupancy.argmax()), robots + 1)
+    solution = model.solve()
+    policy = solution.policy.copy()
+    reference = divmod(int(solution.occupancy.argmax()), robots + 1)
     rates = [fmpq(rate.numerator, rate.denominator) for rate in (arrival_rate, service_rate, gamma)]
     for _ in range(100):
         gain, bias = _evaluate_exactly(policy, reference, *rates)
@@ -222,7 +222,7 @@ def _evaluate_exactly(
 
     levels, width = policy.shape
     states = [state for state in np.ndindex(policy.shape) if state != (0, 0)]
-    place = {state: number for number, state in enumerate(states)}
+    number_of = {state: position for position, state in enumerate(states)}
     system, right = fmpq_mat(len(states), len(states)), fmpq_mat(len(states), 1)
     for row, (q, r) in enumerate(states):
         moves = []
@@ -235,14 +235,14 @@ def _evaluate_exactly(
         for target, rate in moves:
             for state, entry in (((q, r), rate), (target, -rate)):
                 if state != reference:
-                    system[row, place[state]] += entry
+                    system[row, number_of[state]] += entry
         # As the reference has the value 0, its column holds the coefficients of the gain.
-        system[row, place[reference]] += 1
+        system[row, number_of[reference]] += 1
         right[row, 0] = gamma * int(q == 0) + arrival_rate * r * int(q == levels - 1)
     values = [row[0] for row in system.solve(right).tolist()]
     bias = np.full(policy.shape, 0 * gamma, dtype=object)
     for state, value in zip(states, values, strict=True):
         bias[state] = value if state != reference else 0 * gamma
-    known = [bias[state] for state in states]
-    bias[0, 0] = bias[0, 1] + 1000 * (1 + max(known) - min(known))
-    return values[place[reference]], bias
+    finite = [bias[state] for state in states]
+    bias[0, 0] = bias[0, 1] + 1000 * (1 + max(finite) - min(finite))
+    return values[number_of[reference]], bias

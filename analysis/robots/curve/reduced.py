@@ -35,8 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from analysis.checks import check_array, check_integer
-from analysis.robots.controlled.classes import recurrent_class
-from analysis.robots.controlled.ordering import successors
+from analysis.robots.controlled.graph import recurrent_class, successors
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from analysis.robots.controlled.classes import recurrent_class
-from analysis.robots.controlled.ordering import successors
+from analysis.robots.controlled.graph import recurrent_class, successors
 from analysis.robots.curve.reduced import Box, ReducedQueue
 from analysis.robots.curve.values import CurveValues
 

@@ -6,14 +6,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from analysis.robots import RobotControl
-from analysis.robots.controlled.censored import evaluate
-from analysis.robots.controlled.classes import recurrent_class
-from analysis.robots.controlled.ordering import cut_and_order, successors
+from analysis.robots.controlled.censored import cut_and_order, evaluate
+from analysis.robots.controlled.graph import recurrent_class, successors
 
 
 @settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(2, 6), st.integers(0, 2**32 - 1))
-def test_gain_and_bias_of_any_policy_solve_its_equations(robots, capacity, seed):
+def test_gain_and_bias_solve_equations(robots, capacity, seed):
     rng = np.random.default_rng(seed)
     model = RobotControl(robots, 0.4, 1.0, capacity, 1.3)
     policy = rng.random(model.shape) < rng.random()
@@ -34,14 +33,14 @@ def test_gain_and_bias_of_any_policy_solve_its_equations(robots, capacity, seed)
 
 @settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(2, 6), st.integers(0, 2**32 - 1))
-def test_only_successors_in_the_cut_come_later(robots, capacity, seed):
+def test_only_cut_successors_come_later(robots, capacity, seed):
     policy = np.random.default_rng(seed).random((capacity + 1, robots + 1)) < 0.5
     policy[0, 0] = True
     moves = successors(policy, policy)
     order, cut = cut_and_order(policy, *moves)
     assert sorted(order) == list(range(1, policy.size))
-    place = np.empty(policy.size, int)
-    place[order] = np.arange(order.size)
+    position = np.empty(policy.size, int)
+    position[order] = np.arange(order.size)
     for state in order:
         for target in (moves[0][state], moves[1][state]):
-            assert target < 0 or cut[target] >= 0 or place[target] < place[state]
+            assert target < 0 or cut[target] >= 0 or position[target] < position[state]

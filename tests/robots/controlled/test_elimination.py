@@ -16,7 +16,7 @@ def random_chain(seed: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_values_and_visits_solve_their_equations(seed):
+def test_values_and_visits_solve_equations(seed):
     chain, costs, times = random_chain(seed, 25)
     gain, (cost, time, bias) = cycle_values(chain, costs, times)
     np.testing.assert_allclose(bias, cost - gain * time, atol=1e-11)
@@ -36,7 +36,7 @@ def test_rare_states_keep_their_digits():
     np.testing.assert_allclose(visits[1:] / visits[:-1], ratio, rtol=1e-13)
 
 
-def test_a_transient_choice_of_the_last_state_is_corrected():
+def test_transient_last_state_is_corrected():
     chain = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     gain, _ = cycle_values(chain, np.array([100.0, 1.0, 3.0]), np.array([1000.0, 1.0, 1.0]))
     assert gain == pytest.approx(2.0)

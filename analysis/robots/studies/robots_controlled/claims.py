@@ -11,8 +11,7 @@ from scipy.sparse import csgraph
 from analysis.mdp import policy_iteration
 from analysis.mdp.problem import policy_chain
 from analysis.report import Claim, claim
-from analysis.robots.controlled.control import RobotControl
-from analysis.robots.controlled.result import ControlSolution
+from analysis.robots.controlled.control import ControlSolution, RobotControl
 from analysis.robots.printed.fullchain import (
     FullChain,
     State,

@@ -15,8 +15,7 @@ from analysis.arrays import Floats, Ints
 from analysis.mdp import policy_iteration, stationary_law
 from analysis.mdp.problem import policy_chain
 from analysis.results import NotConverged
-from analysis.robots.controlled.control import RobotControl
-from analysis.robots.controlled.result import ControlSolution
+from analysis.robots.controlled.control import ControlSolution, RobotControl
 from analysis.robots.printed.fullchain import MISPRINTS, FullChain, full_chain
 from analysis.robots.printed.relative import (
     TOLERANCE,

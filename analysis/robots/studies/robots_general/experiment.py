@@ -188,7 +188,7 @@ def placement_gap(gamma: float, capacity: int) -> float:
 def alike_error() -> float:
     """Return how far two kinds that are alike are from one kind of all of them, relatively."""
     two = FleetControl((RobotKind(0.2, 4), RobotKind(0.2, 3)), 1.0, 5, 1.4).solve()
-    return abs(two.gain / RobotControl(7, 0.2, 1.0, 5, 1.4).solve("sparse").gain - 1)
+    return abs(two.gain / RobotControl(7, 0.2, 1.0, 5, 1.4).solve().gain - 1)
 
 
 LAWS = ("constant", "Erlang-3", "exponential", "lognormal", "hyper-exponential")
@@ -277,8 +277,7 @@ def under_control(
     robots: int, arrival_rate: float, capacity: int, gamma: float, **options: Any
 ) -> SimulatedCase:
     """Return the optimally controlled queue, with exponential indexing times."""
-    # So small a model is solved before the kernels of the censored method are compiled.
-    optimum = RobotControl(robots, arrival_rate, 1.0, capacity, gamma).solve("sparse")
+    optimum = RobotControl(robots, arrival_rate, 1.0, capacity, gamma).solve()
     model = "exponential", robots, arrival_rate, capacity, gamma, optimum.gain
     return SimulatedCase(*model, policy=optimum.policy, **options)
 

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.mdp import policy_iteration
 from analysis.published import printed_number, printed_rows
 from analysis.robots.controlled.control import RobotControl, without_cap
+from analysis.robots.controlled.queue import uniformised
 from analysis.robots.printed.relative import STEP, TOLERANCE, ReferenceRuns, every_reference
 from analysis.robots.static.mm1k import critical_gamma, optimal_robots, static_cost
 
@@ -223,7 +225,8 @@ def solved_on_all_states(key: Key, service_rate: float = 1.0) -> float:
     """Return C_d of a row of Table 2 by policy iteration on all states."""
     rate, capacity, weight = float(key[1]), int(key[2]), float(key[3])
     enough = without_cap(rate, service_rate, capacity, weight)[0].robots
-    return RobotControl(enough, rate, service_rate, capacity, weight).solve("sparse").gain
+    transitions, costs = uniformised(RobotControl(enough, rate, service_rate, capacity, weight))
+    return -policy_iteration(transitions, -costs).gain
 
 
 #: Rows of Table 2 whose C_d is a misprint.
