@@ -3,8 +3,7 @@ from .general.fleet import FleetControl, FleetSolution, FleetValue
 from .general.kinds import RobotKind, fleet_by_margins, optimal_fleet
 from .general.laws import ServiceLaw
 from .general.mg1k import GeneralQueue, general_cost, optimal_general_load, optimal_general_robots
-from .printed.fullchain import FullChain, full_chain
-from .printed.relative import PrintedRun, proposition_4
+from .printed import FullChain, PrintedRun, full_chain, proposition_4
 from .static.limits import (
     infinite_capacity_cost,
     large_capacity_robots,

@@ -17,8 +17,7 @@ from analysis import robots
 from analysis.results import NotConverged
 from analysis.robots import FleetControl, GeneralQueue, RobotControl, RobotKind
 from analysis.robots.general import laws
-from analysis.robots.printed.fullchain import full_chain, state_space
-from analysis.robots.printed.relative import every_reference
+from analysis.robots.printed import every_reference, full_chain, state_space
 from analysis.robots.static import theory
 from tests.families.table import slow
 from tests.robots.high_precision import relative_excess

@@ -31,7 +31,7 @@ from analysis.checks import check_integer
 from analysis.display import brief
 from analysis.kernel_cache import njit
 from analysis.results import NotConverged
-from analysis.robots.checks import positive
+from analysis.robots.checks import check_positive
 from analysis.robots.controlled import censored, improvement
 from analysis.robots.controlled.graph import recurrent_class, successors
 from analysis.robots.controlled.queue import LARGEST_MODEL, ControlledQueue
@@ -313,8 +313,8 @@ def without_cap(
     >>> model.robots >= solution.max_robots, round(solution.gain, 4)
     (True, 0.1029)
     """
-    arrival_rate = positive("arrival_rate", arrival_rate)
-    service_rate = positive("service_rate", service_rate)
+    arrival_rate = check_positive("arrival_rate", arrival_rate)
+    service_rate = check_positive("service_rate", service_rate)
     capacity = check_integer("capacity", capacity, 1)
     if not service_rate / arrival_rate < LARGEST_MODEL:
         raise ValueError(

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_array, check_integer, check_truths
-from analysis.robots.checks import positive
+from analysis.robots.checks import check_positive
 
 LARGEST_MODEL = 100_000_000
 """States of a model, (K + 1) (N + 1)."""
@@ -55,7 +55,7 @@ class ControlledQueue:
         object.__setattr__(self, "robots", check_integer("robots", self.robots, 1))
         object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
         for name in ("arrival_rate", "service_rate", "gamma"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         if (states := math.prod(self.shape)) > LARGEST_MODEL:
             raise ValueError(
                 f"robots and capacity must make at most {LARGEST_MODEL} states, got {states}"

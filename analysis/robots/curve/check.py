@@ -17,10 +17,9 @@ import pandas as pd
 from tqdm import tqdm
 
 from analysis.fingerprint import fingerprint
-from analysis.robots.curve.diagrams import curves
-from analysis.robots.curve.growth import check_curve, prove
+from analysis.robots.curve.growth import check_curve, prove_growth
 from analysis.robots.curve.parametric import optimal_sequence
-from analysis.robots.curve.reduced import ReducedQueue
+from analysis.robots.curve.reduced import ReducedQueue, generate_curves
 
 FOLDER = Path(__file__).parent
 PROOFS = FOLDER / "checked.csv"
@@ -41,35 +40,35 @@ def code_hash() -> str:
     return fingerprint(["analysis.robots.curve.check"], ignore_docstrings=True)[:12]
 
 
-def problems(robots: int) -> Iterator[ReducedQueue]:
+def list_problems(robots: int) -> Iterator[ReducedQueue]:
     """Yield the problems of a fleet: K = 2, ..., N - 1, and all K >= N at once."""
     yield from (ReducedQueue(robots, capacity) for capacity in range(2, robots))
     yield ReducedQueue(robots)
 
 
-def every_curve(queue: ReducedQueue) -> dict[str, Any]:
+def check_every_curve(queue: ReducedQueue) -> dict[str, Any]:
     """Check the criterion at every curve of a problem; return the row of the result."""
-    found = [check_curve(queue, curve) for curve in curves(queue)]
+    checks = [check_curve(queue, curve) for curve in generate_curves(queue)]
     return _row(
         queue,
         "every curve",
-        holds=all(check.holds for check in found),
-        curves=len(found),
-        polynomials=sum(check.polynomials for check in found),
+        holds=all(check.holds for check in checks),
+        curves=len(checks),
+        polynomials=sum(check.polynomials for check in checks),
         intervals=1,
     )
 
 
-def on_the_way(queue: ReducedQueue) -> dict[str, Any]:
+def check_on_the_way(queue: ReducedQueue) -> dict[str, Any]:
     """Prove the growth of a problem's optimal curves; return the row of the result."""
-    found = prove(queue)
+    proof = prove_growth(queue)
     return _row(
         queue,
         "on the way",
         holds=True,
-        curves=found.curves,
-        polynomials=found.polynomials,
-        intervals=len(found.intervals),
+        curves=proof.curves,
+        polynomials=proof.polynomials,
+        intervals=len(proof.intervals),
     )
 
 
@@ -78,30 +77,30 @@ def _row(queue: ReducedQueue, looked_at: str, **facts: Any) -> dict[str, Any]:
     return {"robots": queue.robots, "capacity": capacity, "looked at": looked_at, **facts}
 
 
-def instance(robots: int, arrival_rate: Fraction) -> dict[str, Any]:
+def compute_instance(robots: int, arrival_rate: Fraction) -> dict[str, Any]:
     """Compute all optimal policies of one rate, for all K >= N and all gamma, in fractions."""
-    found = optimal_sequence(robots, arrival_rate, 1, exact=True)
+    sequence = optimal_sequence(robots, arrival_rate, 1, exact=True)
     return {
         "robots": robots,
         "arrival rate": str(arrival_rate),
-        "optimal policies": len(found),
-        "all are curves": found.are_curves,
-        "boxes are only added": found.grows,
+        "optimal policies": len(sequence),
+        "all are curves": sequence.are_curves,
+        "boxes are only added": sequence.grows,
     }
 
 
-def checked_fleets() -> pd.DataFrame:
+def read_checked_fleets() -> pd.DataFrame:
     """Return what the long exact checks found: one row for each problem and way of looking."""
     return pd.read_csv(PROOFS, dtype={"capacity": str})
 
 
-def largest_grown_fleet() -> int:
+def largest_checked_fleet() -> int:
     """Return N such that the growth of the curve is checked for 2..N robots and every capacity."""
-    way = checked_fleets()
-    way = way[(way["looked at"] == "on the way") & way["holds"]]
+    fleets = read_checked_fleets()
+    fleets = fleets[(fleets["looked at"] == "on the way") & fleets["holds"]]
     robots = 1
     while {*map(str, range(2, robots + 1)), f">= {robots + 1}"} == set(
-        way.loc[way["robots"] == robots + 1, "capacity"]
+        fleets.loc[fleets["robots"] == robots + 1, "capacity"]
     ):
         robots += 1
     return robots
@@ -112,14 +111,14 @@ def main() -> None:
     code = code_hash()  # of what runs: files may change while it does
     rows = []
     for robots in range(2, ON_THE_WAY + 1):
-        for queue in tqdm(list(problems(robots)), desc=f"{robots} robots", unit="problem"):
+        for queue in tqdm(list(list_problems(robots)), desc=f"{robots} robots", unit="problem"):
             if robots <= EVERY_CURVE:
-                rows.append(every_curve(queue))
-            rows.append(on_the_way(queue))
+                rows.append(check_every_curve(queue))
+            rows.append(check_on_the_way(queue))
     pd.DataFrame(rows).assign(code=code).to_csv(PROOFS, index=False)
     pairs = [(robots, rate) for robots, rates in RATES.items() for rate in rates]
-    found = [instance(*pair) for pair in tqdm(pairs, desc="instances")]
-    pd.DataFrame(found).assign(code=code).to_csv(INSTANCES, index=False)
+    instances = [compute_instance(*pair) for pair in tqdm(pairs, desc="instances")]
+    pd.DataFrame(instances).assign(code=code).to_csv(INSTANCES, index=False)
 
 
 if __name__ == "__main__":

@@ -9,27 +9,132 @@ Let d_f(x) = l_f(x) - t w_f(x) be the gap of box x under curve f.  If for all cu
           addable box with w_f(x) > 0,
 
 then as t rises the optimal curve runs through a growing sequence of the family.  `check_curve`
-looks at one curve, for all lambda > 0 at once: it asks that no polynomial there have a negative
-coefficient.  `prove` needs (i) to (iii) only for curves that the sequence can meet: on an interval
-of lambda a box is left out if another one is sure to be added before it.  Where that is not enough
-it divides the interval.
+checks one curve, for all lambda > 0 at once: no polynomial there may have a negative coefficient.
+`prove_growth` needs (i) to (iii) only for curves that the sequence can meet: on an interval of
+lambda a box is left out if another one is sure to be added before it.  Where that is not enough it
+divides the interval.
+
+The gaps of a curve are polynomials in lambda with whole coefficients (python-flint).  With mu = 1
+the equations of a policy (`analysis.robots.curve.reduced`) have coefficients that are linear in
+lambda.  By Cramer, D l_f(x) and D w_f(x) are polynomials, D being the determinant; and so is
+D (l_f(y) w_f(x) - l_f(x) w_f(y)), since minors of second order of an inverse are minors of the
+matrix over D (Jacobi).  A polynomial with coefficients below 2^(B-1) in size is read from its value
+at 2^B, digit by digit (Kronecker): one determinant and one solution in integers give all of them.
+B comes from a bound: a determinant's coefficients are at most the product over its rows of the sums
+of the absolute values of all coefficients there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.checks import check_choice, check_integer
 from analysis.results import NotConverged
-from analysis.robots.curve.diagrams import FAMILIES, Curve, add, addable
-from analysis.robots.curve.polynomials import (
-    CurvePolynomials,
-    Rates,
-    curve_polynomials,
-    is_nonnegative,
+from analysis.robots.curve.reduced import (
+    FAMILIES,
+    Bools,
+    Box,
+    Curve,
+    ReducedQueue,
+    add_box,
+    addable_boxes,
 )
-from analysis.robots.curve.reduced import Box, ReducedQueue
+
+#: Rates lambda_0..lambda_N by their values at an integer: polynomials with coefficients >= 0.
+Rates = Callable[[int], list[int]]
+
+
+@dataclass(frozen=True)
+class CurvePolynomials:
+    """Determinant D of a curve, and D l_f(x) and D w_f(x) of each box x: `fmpz_poly` in lambda."""
+
+    determinant: Any
+    losses: dict[Box, Any]
+    times: dict[Box, Any]
+
+    def later(self, y: Box, x: Box) -> Any:
+        """Return D (l(y) w(x) - l(x) w(y)): positive if y's gap vanishes at a larger t than x's."""
+        product = self.losses[y] * self.times[x] - self.losses[x] * self.times[y]
+        quotient, remainder = divmod(product, self.determinant)
+        if remainder != 0:
+            raise ArithmeticError(
+                f"the minor of {y} and {x} is no polynomial: {remainder} is left over"
+            )
+        return quotient
+
+
+def curve_polynomials(
+    queue: ReducedQueue, curve: Curve, rates: Rates | None = None
+) -> CurvePolynomials:
+    """Return the polynomials of a curve f(r), r < N, with mu = 1.
+
+    `rates` returns the rates at an integer; by default lambda_r = r lambda.
+    """
+    law = rates or queue.linear_rates
+    starts = queue.curve_policy(curve)
+    bits = _coefficient_bits(queue, starts, law)
+    determinant, losses, times = _scaled_values(queue, starts, law(1 << bits))
+    columns = (
+        dict(zip(queue.boxes, (_read(int(gap), bits) for gap in queue.gaps(values)), strict=True))
+        for values in (losses, times)
+    )
+    return CurvePolynomials(_read(int(determinant), bits), *columns)
+
+
+def is_nonnegative(polynomial: Any) -> bool:
+    """Whether no coefficient is negative, so that the polynomial is not negative for lambda > 0."""
+    return all(coefficient >= 0 for coefficient in polynomial.coeffs())
+
+
+def _coefficient_bits(queue: ReducedQueue, starts: Bools, rates: Rates) -> int:
+    """Return B, a multiple of 8, with all coefficients of D and the gaps below 2^(B-1)."""
+    entries, costs = queue.coefficients(starts, 1, rates(1))
+    sums = [abs(loss) + abs(weight) for loss, weight in costs]
+    for row, _, value in entries:
+        sums[row] += abs(value)
+    bound = 2  # a gap is the difference of two determinants
+    for total in sums:
+        bound *= total
+    return 8 * (bound.bit_length() // 8 + 1)
+
+
+def _scaled_values(
+    queue: ReducedQueue, starts: Bools, rates: list[int]
+) -> tuple[Any, list[Any], list[Any]]:
+    """Return D, and D times the values of all states: losses, and the negated slopes in t."""
+    from flint import fmpz, fmpz_mat
+
+    entries, costs = queue.coefficients(starts, 1, rates)
+    size = len(costs)
+    system, right = fmpz_mat(size, size), fmpz_mat(size, 2)
+    for row, column, value in entries:
+        system[row, column] += value
+    for row, (loss, weight) in enumerate(costs):
+        right[row, 0], right[row, 1] = loss, -weight
+    determinant = system.det()
+    scaled: Any = system.solve(right)
+    solution = (scaled * determinant).tolist()
+    free = solution[: len(queue.states) - 1]
+    losses, times = ([row[column].p for row in free] + [fmpz(0)] for column in (0, 1))
+    return determinant, losses, times
+
+
+def _read(value: int, bits: int) -> Any:
+    """Return the polynomial whose value at 2^bits is given, coefficients below 2^(bits-1).
+
+    `bits` is a multiple of 8: half a base is added to each digit, and the digits are bytes.
+    """
+    from flint import fmpz_poly
+
+    size, half = bits // 8, 1 << (bits - 1)
+    count = value.bit_length() // bits + 1
+    shift = half * (((1 << bits * count) - 1) // ((1 << bits) - 1))
+    raw = (value + shift).to_bytes(size * count + 1, "little")
+    digits = (raw[size * position : size * (position + 1)] for position in range(count))
+    return fmpz_poly([int.from_bytes(digit, "little") - half for digit in digits])
+
 
 Fraction = tuple[int, int]
 #: lambda between two fractions p/q; 1/0 is infinity.
@@ -57,10 +162,12 @@ class CurveCheck:
         return not self.negative and self.determinant_positive and self.third
 
 
-def opened(queue: ReducedQueue, curve: Curve, box: Box, family: str) -> list[Box]:
+def newly_addable_boxes(queue: ReducedQueue, curve: Curve, box: Box, family: str) -> list[Box]:
     """Return the boxes that become addable when a box is added."""
-    before = addable(queue, curve, family)
-    return [y for y in addable(queue, add(curve, box), family) if y not in before]
+    already_addable = addable_boxes(queue, curve, family)
+    return [
+        y for y in addable_boxes(queue, add_box(curve, box), family) if y not in already_addable
+    ]
 
 
 def check_curve(
@@ -72,18 +179,18 @@ def check_curve(
     `curve_polynomials`.
     """
     check_choice("family", family, FAMILIES)
-    found = curve_polynomials(queue, curve, rates)
-    negative = [("i", x, x) for x in queue.boxes if not is_nonnegative(found.times[x])]
-    corners = addable(queue, curve, family)
-    moving = [x for x in corners if found.times[x] != 0]
-    pairs = [(x, y) for x in moving for y in opened(queue, curve, x, family)]
-    negative += [("ii", x, y) for x, y in pairs if not is_nonnegative(found.later(y, x))]
-    third = all(is_nonnegative(found.losses[x]) for x in corners if x not in moving)
+    polynomials = curve_polynomials(queue, curve, rates)
+    negative = [("i", x, x) for x in queue.boxes if not is_nonnegative(polynomials.times[x])]
+    corners = addable_boxes(queue, curve, family)
+    moving = [x for x in corners if polynomials.times[x] != 0]
+    pairs = [(x, y) for x in moving for y in newly_addable_boxes(queue, curve, x, family)]
+    negative += [("ii", x, y) for x, y in pairs if not is_nonnegative(polynomials.later(y, x))]
+    third = all(is_nonnegative(polynomials.losses[x]) for x in corners if x not in moving)
     return CurveCheck(
         curve,
         len(queue.boxes) + len(pairs),
         negative,
-        is_nonnegative(found.determinant) and found.determinant != 0,
+        is_nonnegative(polynomials.determinant) and polynomials.determinant != 0,
         third and bool(moving or not corners),
     )
 
@@ -102,7 +209,7 @@ class Proof:
     polynomials: int
 
 
-def prove(queue: ReducedQueue, family: str = "gentle", max_intervals: int = 1000) -> Proof:
+def prove_growth(queue: ReducedQueue, family: str = "gentle", max_intervals: int = 1000) -> Proof:
     """Prove for all lambda > 0 that some growing sequence of curves of a family is optimal.
 
     The problem has one N, and one K or all K >= N. Raises NotConverged if more than `max_intervals`
@@ -110,23 +217,23 @@ def prove(queue: ReducedQueue, family: str = "gentle", max_intervals: int = 1000
     """
     check_choice("family", family, FAMILIES)
     check_integer("max_intervals", max_intervals, 1)
-    known: dict[Curve, CurvePolynomials] = {}
-    open_ones: list[Interval] = [((0, 1), (1, 0))]
+    polynomials_of: dict[Curve, CurvePolynomials] = {}
+    open_intervals: list[Interval] = [((0, 1), (1, 0))]
     closed: list[Interval] = []
     polynomials = 0
-    while open_ones:
-        interval = open_ones.pop()
-        search = _Search(queue, family, interval, known)
+    while open_intervals:
+        interval = open_intervals.pop()
+        search = _Search(queue, family, interval, polynomials_of)
         if search.succeeds():
             closed.append(interval)
             polynomials += search.polynomials
         else:
             (p, q), (u, v) = interval
             middle = p + u, q + v
-            open_ones += [(middle, (u, v)), ((p, q), middle)]
-        if len(closed) + len(open_ones) > max_intervals:
+            open_intervals += [(middle, (u, v)), ((p, q), middle)]
+        if len(closed) + len(open_intervals) > max_intervals:
             raise NotConverged(f"more than {max_intervals} intervals of lambda are needed")
-    return Proof(closed, len(known), polynomials)
+    return Proof(closed, len(polynomials_of), polynomials)
 
 
 @dataclass
@@ -136,54 +243,58 @@ class _Search:
     queue: ReducedQueue
     family: str
     interval: Interval
-    known: dict[Curve, CurvePolynomials]
+    polynomials_of: dict[Curve, CurvePolynomials]
     polynomials: int = 0
 
     def succeeds(self) -> bool:
         """Whether (i) to (iii) are certain at each of them."""
-        waiting, seen = [self.queue.lossless_curve()], {self.queue.lossless_curve()}
+        waiting, reached = [self.queue.lossless_curve()], {self.queue.lossless_curve()}
         while waiting:
             curve = waiting.pop()
-            if curve not in self.known:
-                self.known[curve] = curve_polynomials(self.queue, curve)
-            following = self._following(curve, self.known[curve])
+            if curve not in self.polynomials_of:
+                self.polynomials_of[curve] = curve_polynomials(self.queue, curve)
+            following = self._following(curve, self.polynomials_of[curve])
             if following is None:
                 return False
-            waiting += [after for after in following if after not in seen]
-            seen.update(following)
+            waiting += [successor for successor in following if successor not in reached]
+            reached.update(following)
         return True
 
-    def _following(self, curve: Curve, found: CurvePolynomials) -> list[Curve] | None:
+    def _following(self, curve: Curve, polynomials: CurvePolynomials) -> list[Curve] | None:
         """Return the curves that may come next, None if the criterion is not certain here."""
-        signs = [found.determinant, *(found.times[x] for x in self.queue.boxes)]
-        if found.determinant == 0 or not all(self._nonnegative(sign) for sign in signs):
+        signs = [polynomials.determinant, *(polynomials.times[x] for x in self.queue.boxes)]
+        if polynomials.determinant == 0 or not all(self._nonnegative(sign) for sign in signs):
             return None
-        corners = addable(self.queue, curve, self.family)
-        moving = [x for x in corners if found.times[x] != 0]
-        still = [x for x in corners if found.times[x] == 0]
-        if (corners and not moving) or not all(self._nonnegative(found.losses[x]) for x in still):
+        corners = addable_boxes(self.queue, curve, self.family)
+        moving = [x for x in corners if polynomials.times[x] != 0]
+        still = [x for x in corners if polynomials.times[x] == 0]
+        if (corners and not moving) or not all(
+            self._nonnegative(polynomials.losses[x]) for x in still
+        ):
             return None
         following = []
         for x in moving:
-            if any(self._positive(found.later(x, z)) for z in moving if z != x):
+            if any(self._positive(polynomials.later(x, z)) for z in moving if z != x):
                 continue
-            beyond = opened(self.queue, curve, x, self.family)
-            if not all(self._nonnegative(found.later(y, x)) for y in beyond):
+            beyond = newly_addable_boxes(self.queue, curve, x, self.family)
+            if not all(self._nonnegative(polynomials.later(y, x)) for y in beyond):
                 return None
-            following.append(add(curve, x))
+            following.append(add_box(curve, x))
         return following
 
     def _nonnegative(self, polynomial: Any) -> bool:
         """Whether a polynomial is certainly not negative on the interval."""
         self.polynomials += 1
-        return is_nonnegative(polynomial) or is_nonnegative(on_interval(polynomial, self.interval))
+        return is_nonnegative(polynomial) or is_nonnegative(
+            map_to_interval(polynomial, self.interval)
+        )
 
     def _positive(self, polynomial: Any) -> bool:
         """Whether a polynomial is certainly positive inside the interval."""
         return polynomial != 0 and self._nonnegative(polynomial)
 
 
-def on_interval(polynomial: Any, interval: Interval) -> Any:
+def map_to_interval(polynomial: Any, interval: Interval) -> Any:
     """Return (q + v s)^n P((p + u s) / (q + v s)): s > 0 are the lambda between p/q and u/v."""
     from flint import fmpz_poly
 

@@ -19,11 +19,13 @@ relative values on these states solve one of two linear systems,
   t = theta: losses less theta times the time until N places are free and all robots run.
 
 Both are affine in t, so that the gap d(q, r) = V(q, r+1) - V(q, r) of a box is l - t w.
+
+Switching curves are Young diagrams of started boxes: `add_box` grows one into the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -31,18 +33,18 @@ from numbers import Rational
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from analysis.checks import check_array, check_integer
+from analysis.arrays import Bools, Floats, Ints
+from analysis.checks import check_array, check_choice, check_integer
 from analysis.robots.controlled.graph import recurrent_class, successors
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Box = tuple[int, int]
+Curve = tuple[int, ...]
 Entry = tuple[int, int, Any]
 Pair = tuple[Any, Any]
+FAMILIES = ("all", "gentle")
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,14 @@ class ReducedQueue:
     @cached_property
     def states(self) -> tuple[Box, ...]:
         """The closed set of states (q, r); the last one is the reference, of value 0."""
-        found = [
+        states = [
             (q, r)
             for q in range(self.top, -1, -1)
             for r in range(self.robots + 1)
             if q + r >= self.top or r == self.robots
         ]
-        found.remove((max(self.top - self.robots, 0), self.robots))
-        return (*found, (max(self.top - self.robots, 0), self.robots))
+        states.remove((max(self.top - self.robots, 0), self.robots))
+        return (*states, (max(self.top - self.robots, 0), self.robots))
 
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
@@ -126,11 +128,11 @@ class ReducedQueue:
 
         A page that is lost and leaves the state as it was is no move.
         """
-        places = np.full(self.shape, -1)
-        for place, state in enumerate(self.states):
-            places[state] = place
+        positions = np.full(self.shape, -1)
+        for position, state in enumerate(self.states):
+            positions[state] = position
         numbers = np.array([q * (self.robots + 1) + r for q, r in self.states])
-        flat = np.append(places.ravel(), -1)
+        flat = np.append(positions.ravel(), -1)
         departure, arrival = successors(starts, starts)
         return flat[departure[numbers]], flat[arrival[numbers]]
 
@@ -160,7 +162,9 @@ class ReducedQueue:
             for rate, target in ((service_rate, departure[row]), (rates[r], arrival[row])):
                 if target >= 0:
                     ends = ((row, rate), (int(target), -rate))
-                    entries += [(row, place, value) for place, value in ends if place != reference]
+                    entries += [
+                        (row, column, value) for column, value in ends if column != reference
+                    ]
             if not self.is_triangle:
                 entries.append((row, reference, 1))
             weight = -1 if self.is_triangle else int(q == 0)
@@ -169,8 +173,8 @@ class ReducedQueue:
 
     def gaps(self, values: Sequence[Any]) -> list[Any]:
         """Return d = V(q, r+1) - V(q, r) for each box, given the values of all states."""
-        place = {state: number for number, state in enumerate(self.states)}
-        return [values[place[q, r + 1]] - values[place[q, r]] for q, r in self.boxes]
+        position_of = {state: position for position, state in enumerate(self.states)}
+        return [values[position_of[q, r + 1]] - values[position_of[q, r]] for q, r in self.boxes]
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,7 @@ def evaluate_exactly(
 
 def solve_floats(entries: Sequence[Entry], right: Sequence[Pair]) -> list[list[float]]:
     """Solve a linear system, its entries as (row, column, number), for two right sides."""
-    row, column, value = (np.array(part) for part in zip(*entries, strict=True))
+    row, column, value = (np.array(numbers) for numbers in zip(*entries, strict=True))
     size = len(right)
     system = sparse.csc_array((value, (row, column)), shape=(size, size), dtype=np.float64)
     try:
@@ -273,3 +277,45 @@ def check_rates(queue: ReducedQueue, rates: ArrayLike) -> list[float]:
             f"robots, got {checked.tolist()}"
         )
     return [float(rate) for rate in checked]
+
+
+def generate_curves(queue: ReducedQueue, family: str = "all") -> Iterator[Curve]:
+    """Yield the curves of a family.
+
+    "all" are the switching curves that start early and leave the last robot off at a full queue,
+    "gentle" those among them that fall by 0 or 1 from row to row.
+    """
+    check_choice("family", family, FAMILIES)
+    lowest = queue.lossless_curve()
+
+    def extend(head: Curve) -> Iterator[Curve]:
+        row = len(head)
+        if row == queue.robots:
+            if head[-1] < queue.top:
+                yield head
+            return
+        highest = head[-1] if head else queue.top
+        least = max(lowest[row], highest - 1 if family == "gentle" and head else -1)
+        for height in range(least, highest + 1):
+            yield from extend((*head, height))
+
+    yield from extend(())
+
+
+def addable_boxes(queue: ReducedQueue, curve: Curve, family: str = "all") -> list[Box]:
+    """Return the boxes (q, r) whose addition to a curve gives a curve of the family."""
+    boxes = []
+    for r, height in enumerate(curve):
+        height_after = height + 1
+        fits = height_after <= (curve[r - 1] if r else queue.top)
+        if family == "gentle" and fits and r + 1 < len(curve):
+            fits = curve[r + 1] >= height_after - 1
+        if fits and (height_after, r) != (queue.top, queue.robots - 1):
+            boxes.append((height_after, r))
+    return boxes
+
+
+def add_box(curve: Curve, box: Box) -> Curve:
+    """Return the curve with the next box of a row added."""
+    q, r = box
+    return (*curve[:r], q, *curve[r + 1 :])

@@ -10,10 +10,14 @@ U(q, r) = V(q, r+1) where q <= f(r) (the box is *on*), else V(q, r).  For an opt
 smaller of the two.  With V(K+1, r) = V(K, r) + 1, U(K+1, r) = U(K, r) + 1 and, for r >= 1, U(-1, r)
 = V(0, r) + gamma, this reads theta + (1 + lambda_r) V(q, r) = U(q-1, r) + lambda_r U(q+1, r-1).
 All numbers are rationals of python-flint.
+
+`draw_optima` and `draw_other_curves` draw random instances for the statements of the theorem:
+optima, and curves that are not optimal.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,8 +31,7 @@ from numpy.typing import NDArray
 from analysis.arrays import Bools
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.curve.diagrams import Curve
-from analysis.robots.curve.reduced import Box, ReducedQueue, rational, solve_fractions
+from analysis.robots.curve.reduced import Box, Curve, ReducedQueue, rational, solve_fractions
 
 Table = NDArray[Any]
 
@@ -172,16 +175,16 @@ class CurveLine:
         low, high = rational(0), None
         for q, r in self.at(0).boxes:
             sign = -1 if q <= self.curve[r] else 1
-            here, slope = (
+            gap, slope = (
                 sign * (table[q, r + 1] - table[q, r])
                 for _, table in (self.losses, self.starvation)
             )
-            if slope == 0 and here < 0:
+            if slope == 0 and gap < 0:
                 return rational(1), rational(0)
             if slope > 0:
-                low = max(low, -here / slope)
+                low = max(low, -gap / slope)
             if slope < 0:
-                high = -here / slope if high is None else min(high, -here / slope)
+                high = -gap / slope if high is None else min(high, -gap / slope)
         return low, high
 
 
@@ -201,19 +204,19 @@ def curve_line(rates: Sequence[Any], capacity: int, curve: Curve) -> CurveLine:
         raise ValueError(f"curve must have one recurrent class, got {curve}") from None
     parts = []
     for column in (0, 1):
-        known = {state: row[column] for state, row in zip(queue.states[:-1], solved, strict=False)}
-        known[queue.states[-1]] = rational(0)
+        bias = {state: row[column] for state, row in zip(queue.states[:-1], solved, strict=False)}
+        bias[queue.states[-1]] = rational(0)
         gain = solved[-1][column]
-        parts.append((gain, _below(queue, known, exact, gain, column)))
+        parts.append((gain, _below(queue, bias, exact, gain, column)))
     return CurveLine(tuple(curve), exact, *parts)
 
 
 def _below(
-    queue: ReducedQueue, known: dict[Box, Any], rates: Sequence[Any], gain: Any, weight: int
+    queue: ReducedQueue, closed_values: dict[Box, Any], rates: Sequence[Any], gain: Any, weight: int
 ) -> Table:
     """Return a table of all values: where q + r < K every box is on, and the rest follows."""
     table = np.full(queue.shape, None, dtype=object)
-    for state, value in known.items():
+    for state, value in closed_values.items():
         table[state] = value
     for total in range(queue.top - 1, 0, -1):
         for q in range(max(0, total - queue.robots + 1), total + 1):
@@ -252,7 +255,7 @@ def optimal_curve(rates: Sequence[Any], capacity: int, gamma: Any) -> CurveLine:
 def _as_curve(table: Bools) -> Curve:
     """Return the curve of a table of decisions, shape (K + 1, N)."""
     heights = tuple(int(height) - 1 for height in table.sum(axis=0))
-    falls = all(before >= after for before, after in pairwise(heights))
+    falls = all(left >= right for left, right in pairwise(heights))
     if not falls or (np.arange(len(table))[:, None] <= heights).tolist() != table.tolist():
         raise ValueError(f"the optimal policy must be a switching curve, got {table.tolist()}")
     return heights
@@ -261,3 +264,74 @@ def _as_curve(table: Bools) -> Curve:
 def _float(number: Any) -> float:
     exact = rational(number)
     return float(Fraction(int(exact.p), int(exact.q)))
+
+
+#: lambda and gamma over six decades, in the unit of mu.
+SCALES = [Fraction(x) for x in ("1/1000", "1/30", "1/5", "1", "1", "1", "5", "30", "1000")]
+
+
+def draw_rate(rng: random.Random) -> Fraction:
+    """Return a random rate, over about eight decades."""
+    return Fraction(rng.randint(1, 12), rng.choice([1, 2, 3, 7, 10])) * rng.choice(SCALES)
+
+
+def linear_rates(robots: int, arrival_rate: Any) -> list[Any]:
+    """Return the rates of robots that work each for itself."""
+    return [arrival_rate * r for r in range(robots + 1)]
+
+
+def draw_optima(seed: int, number: int) -> Iterator[CurveValues]:
+    """Yield exact optima, N = 1..8, K = 1..10, each at a weight and at both ends of its range.
+
+    At the ends a box is tied.
+    """
+    rng = random.Random(seed)
+    for _ in range(number):
+        robots, capacity = rng.randint(1, 8), rng.randint(1, 10)
+        weight = draw_rate(rng) * rng.choice([1, 10])
+        line = optimal_curve(linear_rates(robots, draw_rate(rng)), capacity, weight)
+        yield line.at(weight)
+        yield from (line.at(end) for end in line.optimal_range() if end)
+
+
+def draw_other_curves(seed: int, number: int, largest: int = 5) -> Iterator[CurveValues]:
+    """Yield exact values of curves that start early, at weights at which they are not optimal.
+
+    Half of the curves are random ones, half an optimal one with a box more or less; N and K are up
+    to `largest`. At least `number` values come, those of one curve together.
+    """
+    rng = random.Random(seed)
+    while number > 0:
+        robots, capacity = rng.randint(1, largest), rng.randint(1, largest)
+        rates = linear_rates(robots, draw_rate(rng))
+        curve = _random_curve(rng, robots, capacity)
+        if rng.random() < 0.5:
+            curve = _neighbour(
+                rng, optimal_curve(rates, capacity, draw_rate(rng) * 10).curve, capacity
+            )
+        line = curve_line(rates, capacity, curve)
+        for weight in (draw_rate(rng) * 10, *(end for end in line.optimal_range() if end)):
+            values = line.at(weight)
+            if not values.is_optimal:
+                number -= 1
+                yield values
+
+
+def _random_curve(rng: random.Random, robots: int, capacity: int) -> Curve:
+    heights = [capacity]
+    for r in range(robots):
+        heights.append(rng.randint(max(-1, capacity - 1 - r), heights[-1]))
+    return tuple(heights[1:])
+
+
+def _neighbour(rng: random.Random, curve: Curve, capacity: int) -> Curve:
+    """Return a curve with one box more or less."""
+    rows = range(len(curve))
+    changed = ((*curve[:r], curve[r] + step, *curve[r + 1 :]) for r in rows for step in (-1, 1))
+    allowed = [
+        heights
+        for heights in changed
+        if all(left >= right for left, right in pairwise((capacity, *heights)))
+        and all(heights[r] >= max(-1, capacity - 1 - r) for r in rows)
+    ]
+    return rng.choice(allowed)

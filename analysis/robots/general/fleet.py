@@ -41,8 +41,8 @@ from analysis.display import brief
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
 from analysis.results import NotConverged
-from analysis.robots.checks import positive
-from analysis.robots.general.kinds import RobotKind, checked_kinds
+from analysis.robots.checks import check_positive
+from analysis.robots.general.kinds import RobotKind, check_kinds
 
 LARGEST_MODEL = 1_000_000
 """States of a controlled queue with several kinds of robots."""
@@ -142,12 +142,12 @@ class FleetControl:
     substitution: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kinds", checked_kinds(self.kinds))
+        object.__setattr__(self, "kinds", check_kinds(self.kinds))
         if any(kind.change_rate < math.inf for kind in self.kinds):
             raise ValueError("kinds must not compete for pages: change_rate must be infinite here")
         object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
         for name in ("service_rate", "gamma"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         check_kind("substitution", self.substitution, bool)
         if (states := math.prod(self.shape)) > LARGEST_MODEL:
             raise ValueError(
@@ -170,8 +170,8 @@ class FleetControl:
         """
         steps = np.append(self.strides, 0)
         moves = [
-            (source, left + steps[started], rate)
-            for started, (source, left, rate) in zip(starts, self.events, strict=True)
+            (source, pre_decision + steps[started], rate)
+            for started, (source, pre_decision, rate) in zip(starts, self.events, strict=True)
         ]
         sources, targets, rates = (np.concatenate(parts) for parts in zip(*moves, strict=True))
         return sources, targets, rates
@@ -182,9 +182,9 @@ class FleetControl:
         No robot is started where none of the kind is idle, one of the first where one must be.
         """
         starts = []
-        for kind, (_, left, _) in zip(kinds, self.events, strict=True):
-            started = np.where(self._idle[kind, left], kind, -1)
-            starts.append(np.where((left == 0) & (started < 0), 0, started))
+        for kind, (_, pre_decision, _) in zip(kinds, self.events, strict=True):
+            started = np.where(self._idle[kind, pre_decision], kind, -1)
+            starts.append(np.where((pre_decision == 0) & (started < 0), 0, started))
         sources, targets, rates = self._moves(starts)
         states = np.arange(self._idle.shape[1])
         stays = np.maximum(self._event_rate - np.bincount(sources, rates, states.size), 0.0)
@@ -269,13 +269,16 @@ class FleetControl:
         0.627
         """
         chosen = check_integers("policy", policy)
-        wanted = (1 + len(self.kinds), *self.shape)
-        if chosen.shape != wanted or not (-1 <= chosen.min() <= chosen.max() < len(self.kinds)):
+        shape = (1 + len(self.kinds), *self.shape)
+        if chosen.shape != shape or not (-1 <= chosen.min() <= chosen.max() < len(self.kinds)):
             raise ValueError(
-                f"policy must be of shape {wanted} with kinds 0 to {len(self.kinds) - 1}, "
+                f"policy must be of shape {shape} with kinds 0 to {len(self.kinds) - 1}, "
                 f"-1 for none, got {shown(policy)}"
             )
-        starts = [chosen[event].reshape(-1)[left] for event, (_, left, _) in enumerate(self.events)]
+        starts = [
+            chosen[event].reshape(-1)[pre_decision]
+            for event, (_, pre_decision, _) in enumerate(self.events)
+        ]
         for event, started in enumerate(starts):
             self._check_started(event, started)
         sources, targets, rates = self._moves(starts)
@@ -285,17 +288,17 @@ class FleetControl:
 
     def _check_started(self, event: int, started: Ints) -> None:
         """Refuse robots that are not idle, or that may not be started after an event."""
-        left = self.events[event][1]
-        wrong = (started >= 0) & ~self._idle[started, left]
-        wrong |= (left == 0) & (started < 0)
+        pre_decision = self.events[event][1]
+        wrong = (started >= 0) & ~self._idle[started, pre_decision]
+        wrong |= (pre_decision == 0) & (started < 0)
         if event and not self.substitution:
             wrong |= (started >= 0) & (started != event - 1)
         if wrong.any():
-            place = int(np.argmax(wrong))
-            state = tuple(int(n) for n in np.unravel_index(left[place], self.shape))
+            position = int(np.argmax(wrong))
+            state = tuple(int(n) for n in np.unravel_index(pre_decision[position], self.shape))
             raise ValueError(
                 "policy must start an idle robot that may be started, and one where the queue is "
-                f"empty and none is active, got {started[place]} after event {event} in {state}"
+                f"empty and none is active, got {started[position]} after event {event} in {state}"
             )
 
     @cached_property
@@ -337,8 +340,8 @@ class FleetControl:
         events = [(busy, busy - below, np.full(busy.size, self.service_rate))]
         for kind, count, stride in zip(self.kinds, robots, strides, strict=True):
             active = np.flatnonzero(count)
-            left = active - stride + below * (queue[active] < self.capacity)
-            events.append((active, left, kind.arrival_rate * count[active]))
+            pre_decision = active - stride + below * (queue[active] < self.capacity)
+            events.append((active, pre_decision, kind.arrival_rate * count[active]))
         return events
 
     def _value(self, gain: float, law: Floats) -> FleetValue:
@@ -357,8 +360,8 @@ class FleetControl:
     def _startable(self, order: tuple[int, ...] | None) -> Bools:
         """Whether a departure that leaves a state may start each kind, shape (m, states)."""
         allowed, ranked = self._idle.copy(), list(order or ())
-        for place, kind in enumerate(ranked):
-            allowed[kind] &= ~self._idle[ranked[:place]].any(axis=0)
+        for rank, kind in enumerate(ranked):
+            allowed[kind] &= ~self._idle[ranked[:rank]].any(axis=0)
         return allowed
 
     def _departure_allowed(self, started: int, allowed: Bools) -> Bools:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_kind, check_number, shown
-from analysis.robots.checks import positive
+from analysis.robots.checks import check_positive
 from analysis.robots.static.mm1k import static_cost
 
 LARGEST_CHOICE = 5_000_000
@@ -48,7 +48,7 @@ class RobotKind:
     change_rate: float = math.inf
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arrival_rate", positive("arrival_rate", self.arrival_rate))
+        object.__setattr__(self, "arrival_rate", check_positive("arrival_rate", self.arrival_rate))
         object.__setattr__(self, "available", check_integer("available", self.available, 1))
         cost = check_number("running_cost", self.running_cost, 0.0, high_open=True)
         object.__setattr__(self, "running_cost", cost)
@@ -78,7 +78,7 @@ class RobotKind:
         return np.asarray(-self.change_rate * np.expm1(-fetched / self.change_rate))
 
 
-def checked_kinds(kinds: Sequence[RobotKind]) -> tuple[RobotKind, ...]:
+def check_kinds(kinds: Sequence[RobotKind]) -> tuple[RobotKind, ...]:
     """Return kinds as a tuple, or raise ValueError unless each is a `RobotKind`."""
     check_kind("kinds", kinds, Sequence)
     if not kinds or not all(isinstance(kind, RobotKind) for kind in kinds):
@@ -118,11 +118,11 @@ def optimal_fleet(
     >>> active, round(cost, 4)
     ((4, 2), 0.22)
     """
-    kinds = checked_kinds(kinds)
+    kinds = check_kinds(kinds)
     total = math.prod(kind.available + 1 for kind in kinds)
     if total > LARGEST_CHOICE:
         raise ValueError(f"kinds must allow at most {LARGEST_CHOICE} combinations, got {total}")
-    service_rate = positive("service_rate", service_rate)
+    service_rate = check_positive("service_rate", service_rate)
     counts = np.indices([kind.available + 1 for kind in kinds]).reshape(len(kinds), -1)[:, 1:]
     costs = _fleet_costs(kinds, counts, gamma, capacity, service_rate)
     best = int(np.argmin(costs))
@@ -158,8 +158,8 @@ def fleet_by_margins(
     >>> active, round(cost, 4)
     ((5, 2), 0.2387)
     """
-    kinds = checked_kinds(kinds)
-    service_rate = positive("service_rate", service_rate)
+    kinds = check_kinds(kinds)
+    service_rate = check_positive("service_rate", service_rate)
     active = np.zeros(len(kinds), np.int64)
     path = []
     while any(n < kind.available for n, kind in zip(active, kinds, strict=True)):

@@ -15,7 +15,7 @@ from scipy import stats
 
 from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_integer, check_number, set_fields, shown
-from analysis.robots.checks import positive
+from analysis.robots.checks import check_positive
 
 NODES = 60
 """Nodes of tanh-sinh quadrature for each unit of its variable."""
@@ -69,7 +69,7 @@ class ServiceLaw:
             set_fields(self, **{name: weights})
         set_fields(
             self,
-            mean=positive("mean", self.mean),
+            mean=check_positive("mean", self.mean),
             variation=check_number("variation", self.variation, 0),
             points=points,
         )
@@ -100,7 +100,7 @@ def _by_quantiles(
 
 def exponential(mean: float = 1.0) -> ServiceLaw:
     """Return exponential indexing times, the M/M/1/K queue."""
-    mean = positive("mean", mean)
+    mean = check_positive("mean", mean)
     return _by_quantiles(
         "exponential", lambda p: -mean * np.log1p(-p), lambda p: -mean * np.log(p), mean, 1.0
     )
@@ -108,27 +108,27 @@ def exponential(mean: float = 1.0) -> ServiceLaw:
 
 def deterministic(mean: float = 1.0) -> ServiceLaw:
     """Return constant indexing times."""
-    mean = positive("mean", mean)
+    mean = check_positive("mean", mean)
     return ServiceLaw("constant", mean, 0.0, np.array([mean]), np.array([1.0]))
 
 
 def erlang(stages: int, mean: float = 1.0) -> ServiceLaw:
     """Return the sum of `stages` exponential times, of total mean `mean`."""
-    stages, mean = check_integer("stages", stages, 1), positive("mean", mean)
+    stages, mean = check_integer("stages", stages, 1), check_positive("mean", mean)
     law = gamma_law(1.0 / stages, mean)
     return replace(law, name=f"Erlang-{stages}")
 
 
 def gamma_law(variation: float, mean: float = 1.0) -> ServiceLaw:
     """Return gamma indexing times with a squared coefficient of variation."""
-    variation, mean = positive("variation", variation), positive("mean", mean)
+    variation, mean = check_positive("variation", variation), check_positive("mean", mean)
     law = stats.gamma(1.0 / variation, scale=mean * variation)
     return _by_quantiles(f"gamma, variation {variation:g}", law.ppf, law.isf, mean, variation)
 
 
 def lognormal(variation: float, mean: float = 1.0) -> ServiceLaw:
     """Return lognormal indexing times with a squared coefficient of variation."""
-    variation, mean = positive("variation", variation), positive("mean", mean)
+    variation, mean = check_positive("variation", variation), check_positive("mean", mean)
     sigma = math.sqrt(math.log1p(variation))
     law = stats.lognorm(sigma, scale=mean * math.exp(-0.5 * sigma**2))
     return _by_quantiles(f"lognormal, variation {variation:g}", law.ppf, law.isf, mean, variation)
@@ -140,7 +140,7 @@ def hyperexponential(variation: float, mean: float = 1.0) -> ServiceLaw:
     The squared coefficient of variation is at least 1.
     """
     variation = check_number("variation", variation, 1.0, high_open=True)
-    mean = positive("mean", mean)
+    mean = check_positive("mean", mean)
     share = 0.5 * (1.0 + math.sqrt((variation - 1.0) / (variation + 1.0)))
     unit = exponential()
     parts = np.array([share, 1.0 - share])

@@ -9,7 +9,7 @@ that arrives may be restarted, itself and no other, or with ``substitution`` any
 same order.  With an empty queue and no robot active the first kind is started whatever t says.
 Robots that are alike have w = 1 and one t in the draft's straight switching line q + r < t.
 
-`tuned_rules` searches weights, thresholds and order.  Many of them make the same chain, so that
+`tune_rules` searches weights, thresholds and order.  Many of them make the same chain, so that
 chains and not parameters are evaluated, a stack at a time by elimination in dense arrays.
 """
 
@@ -47,20 +47,20 @@ class LinearRule:
         """Return what the rule starts after each event, as `FleetControl.evaluate` takes it."""
         queue, *active = np.indices(model.shape)
         level = queue + sum(w * r for w, r in zip(self.weights, active, strict=True))
-        wanted = [
+        startable = [
             (level < t) & (r < kind.available)
             for t, r, kind in zip(self.thresholds, active, model.kinds, strict=True)
         ]
         best = np.full(model.shape, -1)
         for kind in reversed(self.order):
-            best[wanted[kind]] = kind
+            best[startable[kind]] = kind
         best[(0,) * best.ndim] = self.order[0] if best.flat[0] < 0 else best.flat[0]
         if model.substitution:
             return np.stack([best] * (1 + len(active)))
-        return np.stack([best, *(np.where(on, k, -1) for k, on in enumerate(wanted))])
+        return np.stack([best, *(np.where(on, k, -1) for k, on in enumerate(startable))])
 
 
-def gains(model: FleetControl, policies: Ints) -> Floats:
+def compute_gains(model: FleetControl, policies: Ints) -> Floats:
     """Return the costs per unit of time of a stack of controls, begun with an empty queue.
 
     Each is as `FleetControl.evaluate` takes it. Costs are known to within `RETURN` times the time
@@ -69,9 +69,9 @@ def gains(model: FleetControl, policies: Ints) -> Floats:
     count, states = len(policies), int(np.prod(model.shape))
     strides = np.append(model.strides, 0)
     rates = np.zeros((count, states, states))
-    for event, (source, left, rate) in enumerate(model.events):
-        started = policies[:, event].reshape(count, -1)[:, left]
-        np.add.at(rates, (np.arange(count)[:, None], source, left + strides[started]), rate)
+    for event, (source, pre_decision, rate) in enumerate(model.events):
+        started = policies[:, event].reshape(count, -1)[:, pre_decision]
+        np.add.at(rates, (np.arange(count)[:, None], source, pre_decision + strides[started]), rate)
     first = strides[policies[:, 0].reshape(count, -1)[:, 0]]
     total = rates.sum(axis=2)
     begun = RETURN * total.max(axis=1)
@@ -84,7 +84,7 @@ def gains(model: FleetControl, policies: Ints) -> Floats:
     return np.asarray((law @ model.costs) / law.sum(axis=1))
 
 
-def tuned_rules(model: FleetControl) -> tuple[LinearRule, LinearRule]:
+def tune_rules(model: FleetControl) -> tuple[LinearRule, LinearRule]:
     """Return the best linear rules that a search finds: with one threshold, and one for each kind.
 
     It starts at the best of some straight lines, one weight for all and one threshold, in each
@@ -104,7 +104,7 @@ def tuned_rules(model: FleetControl) -> tuple[LinearRule, LinearRule]:
     >>> model.evaluate(rule.policy(model)).gain < 1.01 * model.solve().gain
     True
     """
-    known: dict[bytes, float] = {}
+    cost_of: dict[bytes, float] = {}
     kinds = range(len(model.kinds))
     levels = np.arange(0.5, model.capacity + sum(k.available for k in model.kinds) + 1)
     lines = [
@@ -113,18 +113,18 @@ def tuned_rules(model: FleetControl) -> tuple[LinearRule, LinearRule]:
         for weight in (0.5, 1.0)
         for t in levels
     ]
-    start = _best(model, lines, known)[0]
-    line = _descend(model, start, known, one_threshold=True)
-    return line, _descend(model, line, known, one_threshold=False)
+    start = _best(model, lines, cost_of)[0]
+    line = _descend(model, start, cost_of, one_threshold=True)
+    return line, _descend(model, line, cost_of, one_threshold=False)
 
 
 def _descend(
-    model: FleetControl, rule: LinearRule, known: dict[bytes, float], *, one_threshold: bool
+    model: FleetControl, rule: LinearRule, cost_of: dict[bytes, float], *, one_threshold: bool
 ) -> LinearRule:
     """Change a rule as long as a change lowers its cost by more than rounding."""
-    cost = _best(model, [rule], known)[1]
+    cost = _best(model, [rule], cost_of)[1]
     while True:
-        better, lower = _best(model, _neighbours(rule, one_threshold=one_threshold), known)
+        better, lower = _best(model, _neighbours(rule, one_threshold=one_threshold), cost_of)
         if lower > cost * (1 - 1e-7):
             return rule
         rule, cost = better, lower
@@ -133,15 +133,15 @@ def _descend(
 def _neighbours(rule: LinearRule, *, one_threshold: bool) -> list[LinearRule]:
     """Return the rules with another order, weight or threshold."""
     kinds = range(len(rule.weights))
-    found = [replace(rule, order=order) for order in itertools.permutations(kinds)]
+    rules = [replace(rule, order=order) for order in itertools.permutations(kinds)]
     for step in STEPS:
         for kind in kinds:
             own = [step * (k == kind) for k in kinds]
-            found.append(replace(rule, weights=_sum(rule.weights, own)))
+            rules.append(replace(rule, weights=_sum(rule.weights, own)))
             if not one_threshold:
-                found.append(replace(rule, thresholds=_sum(rule.thresholds, own)))
-        found.append(replace(rule, thresholds=_sum(rule.thresholds, [step for _ in kinds])))
-    return found
+                rules.append(replace(rule, thresholds=_sum(rule.thresholds, own)))
+        rules.append(replace(rule, thresholds=_sum(rule.thresholds, [step for _ in kinds])))
+    return rules
 
 
 def _sum(values: tuple[float, ...], change: list[float]) -> tuple[float, ...]:
@@ -149,14 +149,16 @@ def _sum(values: tuple[float, ...], change: list[float]) -> tuple[float, ...]:
 
 
 def _best(
-    model: FleetControl, rules: list[LinearRule], known: dict[bytes, float]
+    model: FleetControl, rules: list[LinearRule], cost_of: dict[bytes, float]
 ) -> tuple[LinearRule, float]:
     """Return the cheapest of some rules and its cost; `known` keeps the cost of each chain."""
     policies = [rule.policy(model) for rule in rules]
     keys = [policy.tobytes() for policy in policies]
-    new = {key: policy for key, policy in zip(keys, policies, strict=True) if key not in known}
+    new = {key: policy for key, policy in zip(keys, policies, strict=True) if key not in cost_of}
     if new:
-        known.update(zip(new, gains(model, np.stack(list(new.values()))).tolist(), strict=True))
-    costs = [known[key] for key in keys]
-    place = int(np.argmin(costs))
-    return rules[place], costs[place]
+        cost_of.update(
+            zip(new, compute_gains(model, np.stack(list(new.values()))).tolist(), strict=True)
+        )
+    costs = [cost_of[key] for key in keys]
+    cheapest = int(np.argmin(costs))
+    return rules[cheapest], costs[cheapest]

@@ -30,7 +30,7 @@ from scipy.special import gammainc
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, shown
 from analysis.results import NotConverged
-from analysis.robots.checks import positive
+from analysis.robots.checks import check_positive
 from analysis.robots.general.laws import ServiceLaw
 
 RULES_APART = 1e-4, 1e-10
@@ -88,7 +88,7 @@ class GeneralQueue:
 
     def __post_init__(self) -> None:
         check_kind("service", self.service, ServiceLaw)
-        object.__setattr__(self, "arrival_rate", positive("arrival_rate", self.arrival_rate))
+        object.__setattr__(self, "arrival_rate", check_positive("arrival_rate", self.arrival_rate))
         object.__setattr__(
             self, "capacity", check_integer("capacity", self.capacity, 1, LARGEST_CAPACITY)
         )
@@ -155,7 +155,7 @@ def general_cost(arrival_rate: float, gamma: float, capacity: int, service: Serv
     0.1529
     """
     starvation, loss = GeneralQueue(arrival_rate, capacity, service).measures()
-    return positive("gamma", gamma) * starvation + loss
+    return check_positive("gamma", gamma) * starvation + loss
 
 
 def optimal_general_robots(
@@ -190,7 +190,7 @@ def optimal_general_robots(
     20
     """
     check_kind("service", service, ServiceLaw)
-    arrival_rate = positive("arrival_rate", arrival_rate)
+    arrival_rate = check_positive("arrival_rate", arrival_rate)
     # Numbers whose robots bring less than can be indexed lose nothing surely: all need a look.
     if arrival_rate * service.mean * LARGEST_CHOICE < 1.0:
         raise ValueError(

@@ -20,7 +20,7 @@ from ciw.arrival_node import ArrivalNode  # type: ignore[import-untyped]
 
 from analysis.arrays import Bools, Floats
 from analysis.checks import Rng, check_array, check_integer, check_number, check_rng, check_truths
-from analysis.robots.checks import positive
+from analysis.robots.checks import check_positive
 
 Sampler = Callable[[np.random.Generator, int], Floats]
 
@@ -140,7 +140,10 @@ def simulate_queue(
     """
     rng = check_rng(rng)
     robots, capacity = check_integer("robots", robots, 1), check_integer("capacity", capacity, 2)
-    arrival_rate, horizon = positive("arrival_rate", arrival_rate), positive("horizon", horizon)
+    arrival_rate, horizon = (
+        check_positive("arrival_rate", arrival_rate),
+        check_positive("horizon", horizon),
+    )
     warmup = check_number("warmup", warmup, 0.0, horizon, high_open=True)
     shape = (capacity + 1, robots + 1)
     table = np.ones(shape, dtype=np.bool_) if policy is None else check_truths("policy", policy)

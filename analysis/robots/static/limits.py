@@ -12,7 +12,7 @@ from bisect import bisect_left
 from scipy.optimize import brentq
 
 from analysis.checks import check_number
-from analysis.robots.checks import held, positive
+from analysis.robots.checks import check_finite, check_positive
 from analysis.robots.static.mm1k import log_ratio, log_slope_ratio, optimal_load
 
 LARGEST_TURN = 2**18
@@ -42,7 +42,10 @@ def turning_capacity(gamma: float, service_rate: float = 1.0) -> int:
     >>> turning_capacity(3.0)
     3
     """
-    gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    gamma, service_rate = (
+        check_positive("gamma", gamma),
+        check_positive("service_rate", service_rate),
+    )
     ratio = gamma / service_rate
     if ratio <= 1.0:
         raise ValueError(
@@ -116,7 +119,10 @@ def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:
     >>> round(limiting_cost(1.0, 2.0), 4)
     2.7459
     """
-    gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    gamma, service_rate = (
+        check_positive("gamma", gamma),
+        check_positive("service_rate", service_rate),
+    )
     x = check_number("x", x, low_open=True, high_open=True)
     if x == 0.0:
         cost = gamma + service_rate
@@ -124,7 +130,7 @@ def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:
         cost = x * (gamma * math.exp(-x) + service_rate) / -math.expm1(-x)
     else:
         cost = x * (gamma + service_rate * math.exp(x)) / math.expm1(x)
-    return held("the cost", cost, x=x, gamma=gamma, service_rate=service_rate)
+    return check_finite("the cost", cost, x=x, gamma=gamma, service_rate=service_rate)
 
 
 def infinite_capacity_cost(rho: float, gamma: float, service_rate: float = 1.0) -> float:
@@ -135,10 +141,13 @@ def infinite_capacity_cost(rho: float, gamma: float, service_rate: float = 1.0) 
     >>> round(infinite_capacity_cost(0.9, 2.0), 4)
     0.2
     """
-    gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    gamma, service_rate = (
+        check_positive("gamma", gamma),
+        check_positive("service_rate", service_rate),
+    )
     rho = check_number("rho", rho, 0, high_open=True)
     cost = gamma * max(0.0, 1.0 - rho) + service_rate * max(0.0, rho - 1.0)
-    return held("the cost", cost, rho=rho, service_rate=service_rate)
+    return check_finite("the cost", cost, rho=rho, service_rate=service_rate)
 
 
 def large_capacity_robots(arrival_rate: float, gamma: float, service_rate: float = 1.0) -> int:
@@ -160,10 +169,10 @@ def large_capacity_robots(arrival_rate: float, gamma: float, service_rate: float
     >>> large_capacity_robots(0.05, 2.0)
     20
     """
-    arrival_rate = positive("arrival_rate", arrival_rate)
-    service_rate = positive("service_rate", service_rate)
+    arrival_rate = check_positive("arrival_rate", arrival_rate)
+    service_rate = check_positive("service_rate", service_rate)
     balanced = service_rate / arrival_rate
-    held("mu / lambda", balanced, service_rate=service_rate, arrival_rate=arrival_rate)
+    check_finite("mu / lambda", balanced, service_rate=service_rate, arrival_rate=arrival_rate)
     if balanced <= 1.0:
         return 1
     up, down = math.ceil(balanced), math.floor(balanced)

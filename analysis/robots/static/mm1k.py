@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 
 from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer
-from analysis.robots.checks import held, positive
+from analysis.robots.checks import check_finite, check_positive
 
 LARGEST_CAPACITY = 10_000_000
 """Places of a queue whose best load is searched for: each evaluation sums over them."""
@@ -105,11 +105,11 @@ def loss_rate(rho: ArrayLike, capacity: int, service_rate: float = 1.0) -> float
     >>> round(loss_rate(1.0, 9), 4)
     0.1
     """
-    service_rate = positive("service_rate", service_rate)
+    service_rate = check_positive("service_rate", service_rate)
     load = check_array("rho", rho, 0)
     with np.errstate(over="ignore"):
         loss = np.asarray(full_probability(load, capacity)) * service_rate * load
-    held(
+    check_finite(
         "the loss rate",
         float(loss.max(initial=0.0)),
         rho=float(load.max(initial=0.0)),
@@ -144,11 +144,11 @@ def static_cost(
     >>> round(static_cost(1.0, 1.2, 10), 4)
     0.2
     """
-    gamma = positive("gamma", gamma)
+    gamma = check_positive("gamma", gamma)
     empty = np.asarray(starvation_probability(rho, capacity))
     with np.errstate(over="ignore"):
         cost = gamma * empty + np.asarray(loss_rate(rho, capacity, service_rate))
-    held("the cost", float(cost.max(initial=0.0)), gamma=gamma, service_rate=service_rate)
+    check_finite("the cost", float(cost.max(initial=0.0)), gamma=gamma, service_rate=service_rate)
     return _plain(cost)
 
 
@@ -161,14 +161,17 @@ def critical_gamma(capacity: int, service_rate: float = 1.0) -> float:
     1.2
     """
     capacity = check_integer("capacity", capacity, 1)
-    service_rate = positive("service_rate", service_rate)
+    service_rate = check_positive("service_rate", service_rate)
     critical = (capacity + 2) / capacity * service_rate
-    return held("gamma(K)", critical, service_rate=service_rate)
+    return check_finite("gamma(K)", critical, service_rate=service_rate)
 
 
 def log_ratio(gamma: float, service_rate: float) -> float:
     """Return log(gamma/mu), or raise ValueError unless both are positive."""
-    gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    gamma, service_rate = (
+        check_positive("gamma", gamma),
+        check_positive("service_rate", service_rate),
+    )
     ratio = gamma / service_rate
     if 0.0 < ratio < math.inf:
         return math.log(ratio)
@@ -220,7 +223,7 @@ def optimal_load(gamma: float, capacity: int, service_rate: float = 1.0) -> floa
     )
     with np.errstate(over="ignore"):
         load = float(np.exp(x))
-    return held("the best load", load, gamma=gamma, service_rate=service_rate)
+    return check_finite("the best load", load, gamma=gamma, service_rate=service_rate)
 
 
 def optimal_robots(
@@ -246,12 +249,12 @@ def optimal_robots(
     >>> optimal_robots(0.05, 1.2, 10)
     20
     """
-    arrival_rate = positive("arrival_rate", arrival_rate)
-    service_rate = positive("service_rate", service_rate)
+    arrival_rate = check_positive("arrival_rate", arrival_rate)
+    service_rate = check_positive("service_rate", service_rate)
     rates = {"arrival_rate": arrival_rate, "service_rate": service_rate}
-    held("lambda / mu", arrival_rate / service_rate, **rates)
+    check_finite("lambda / mu", arrival_rate / service_rate, **rates)
     robots = optimal_load(gamma, capacity, service_rate) * service_rate / arrival_rate
-    held("N", robots, gamma=gamma, **rates)
+    check_finite("N", robots, gamma=gamma, **rates)
     low, high = max(1, math.floor(robots)), max(1, math.ceil(robots))
     costs = [
         static_cost(n * arrival_rate / service_rate, gamma, capacity, service_rate)

@@ -70,7 +70,7 @@ def zero_order_at_one(g: Fraction, capacity: int) -> int:
 
 def rises_then_falls(values: Sequence[float], top: int, slack: float = 1e-12) -> bool:
     """Return whether values rise up to position `top` and fall from there, within the slack."""
-    steps = [after - before for before, after in itertools.pairwise(values)]
+    steps = [following - value for value, following in itertools.pairwise(values)]
     return all(s > -slack for s in steps[:top]) and all(s < slack for s in steps[top:])
 
 
@@ -105,7 +105,7 @@ def exponential_terms(n: int) -> list[tuple[int, int]]:
     return [(-n - 1, -n), (-n, n + 2), (0, -3), (1, -1), (n, n + 1), (n + 1, 1 - n)]
 
 
-def moments(n: int, count: int) -> list[int]:
+def exponential_moments(n: int, count: int) -> list[int]:
     """Return the first derivatives of j_n at 0, j^(k)(0) = sum c a^k, exactly."""
     return [sum(c * a**k for a, c in exponential_terms(n)) for k in range(count)]
 
@@ -113,15 +113,15 @@ def moments(n: int, count: int) -> list[int]:
 def sign_changes(n: int) -> int:
     """Return the changes of sign among the coefficients of j_n: a bound on its real zeros."""
     signs = [c > 0 for _, c in exponential_terms(n)]
-    return sum(left != right for left, right in itertools.pairwise(signs))
+    return sum(current != following for current, following in itertools.pairwise(signs))
 
 
-def crossing(n: int) -> float:
+def zero_of_exponential_sum(n: int) -> float:
     """Return x_n, the one positive zero of j_n.
 
     j_n is divided by x^3, which its exact derivatives at 0 make free of cancellation.
     """
-    derivatives = moments(n, 60)
+    derivatives = exponential_moments(n, 60)
 
     def divided(x: float) -> float:
         return math.fsum(
@@ -137,7 +137,7 @@ def crossing(n: int) -> float:
 def turning_gamma(capacity: int) -> float:
     """Return g with rho(g, K) = rho(g, K + 1) > 1: K_0 is the smallest K with gamma/mu >= it."""
     capacity = check_integer("capacity", capacity, 2)
-    return math.exp(log_slope_ratio(crossing(capacity + 1), capacity))
+    return math.exp(log_slope_ratio(zero_of_exponential_sum(capacity + 1), capacity))
 
 
 def static_identities(capacity: int) -> dict[str, bool]:
@@ -147,35 +147,35 @@ def static_identities(capacity: int) -> dict[str, bool]:
     are linear in g), so that it is proved for this capacity.
     """
     k = check_integer("capacity", capacity, 2)
-    one, points = Fraction(1), [Fraction(i, 7) for i in range(1, 6 * k + 24) if i != 7]
-    found = dict.fromkeys(
+    unit, points = Fraction(1), [Fraction(i, 7) for i in range(1, 6 * k + 24) if i != 7]
+    holds = dict.fromkeys(
         ("(4)", "(5)", "(6)", "S", "(12)", "h", "elimination of g", "exponential sum"), True
     )
     for rho in points:
-        for g in (one, Fraction(5, 3)):
+        for g in (unit, Fraction(5, 3)):
             closed = (1 - rho) * (g + rho ** (k + 1)) / (1 - rho ** (k + 1))
-            found["(4)"] &= cost(rho, g, k) == closed
+            holds["(4)"] &= cost(rho, g, k) == closed
             slope = cost_slope(rho, g, k)
-            found["(5)"] &= slope == numerator(rho, g, k) / (1 - rho ** (k + 1)) ** 2
+            holds["(5)"] &= slope == numerator(rho, g, k) / (1 - rho ** (k + 1)) ** 2
             gap = slope_ratio(rho, k) - g
             ramp = _sum(list(range(1, k + 1)), rho) / _sum([1] * (k + 1), rho) ** 2
-            found["h"] &= slope == ramp * gap
-            found["(12)"] &= numerator(rho, g, k + 1) == (
+            holds["h"] &= slope == ramp * gap
+            holds["(12)"] &= numerator(rho, g, k + 1) == (
                 rho * numerator(rho, g, k) + (1 - rho) * bracket(rho, g, k)
             )
         g = slope_ratio(rho, k)
-        found["(6)"] &= numerator(rho, g, k) == 0
+        holds["(6)"] &= numerator(rho, g, k) == 0
         y = rho ** (k + 1)
-        found["elimination of g"] &= bracket(rho, g, k) * denominator(rho, k) == y * comparison(
+        holds["elimination of g"] &= bracket(rho, g, k) * denominator(rho, k) == y * comparison(
             rho, k
         )
-        found["exponential sum"] &= comparison(rho, k) == rho ** (k + 2) * sum(
+        holds["exponential sum"] &= comparison(rho, k) == rho ** (k + 2) * sum(
             c * rho**a for a, c in exponential_terms(k + 1)
         )
-        found["S"] &= _numerator_slope(rho, Fraction(5, 3), k) == (k + 1) * rho ** (
+        holds["S"] &= _numerator_slope(rho, Fraction(5, 3), k) == (k + 1) * rho ** (
             k - 1
         ) * reduced_numerator(rho, Fraction(5, 3), k)
-    return found
+    return holds
 
 
 def _numerator_slope(rho: Fraction, g: Fraction, k: int) -> Fraction:

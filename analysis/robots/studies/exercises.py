@@ -12,7 +12,7 @@ from analysis.robots.general import laws
 from analysis.robots.general.fleet import FleetControl
 from analysis.robots.general.kinds import RobotKind
 from analysis.robots.general.mg1k import optimal_general_load
-from analysis.robots.printed.relative import every_reference
+from analysis.robots.printed import every_reference
 from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots
 from analysis.robots.studies.robots_tables.experiment import cell_id, row_keys
 

@@ -8,28 +8,32 @@ from flint import fmpz_poly
 
 from analysis.results import NotConverged
 from analysis.robots.curve import ReducedQueue, check, growth, optimal_sequence
-from analysis.robots.curve.diagrams import add, addable, curves
-from analysis.robots.curve.growth import check_curve, convex_rates, on_interval, prove
-from analysis.robots.curve.polynomials import curve_polynomials
-from analysis.robots.curve.reduced import evaluate_exactly
+from analysis.robots.curve.growth import (
+    check_curve,
+    convex_rates,
+    curve_polynomials,
+    map_to_interval,
+    prove_growth,
+)
+from analysis.robots.curve.reduced import add_box, addable_boxes, evaluate_exactly, generate_curves
 
 
 @pytest.mark.parametrize(("robots", "number"), [(1, 1), (2, 4), (3, 13), (4, 41), (5, 131)])
-def test_curves_of_the_triangle_are_counted_by_catalan(robots, number):
-    found = list(curves(ReducedQueue(robots)))
+def test_number_of_curves(robots, number):
+    found = list(generate_curves(ReducedQueue(robots)))
     assert len(found) == len(set(found)) == number
-    assert len(list(curves(ReducedQueue(robots), "gentle"))) == 2**robots - 1
+    assert len(list(generate_curves(ReducedQueue(robots), "gentle"))) == 2**robots - 1
 
 
 @pytest.mark.parametrize("family", ["all", "gentle"])
 @pytest.mark.parametrize("queue", [ReducedQueue(4), ReducedQueue(5, 2), ReducedQueue(5, 3)])
-def test_additions_stay_in_the_family_and_reach_all_of_it(queue, family):
-    every = set(curves(queue, family))
+def test_additions_reach_whole_family(queue, family):
+    every = set(generate_curves(queue, family))
     reached, waiting = {queue.lossless_curve()}, [queue.lossless_curve()]
     while waiting:
         curve = waiting.pop()
-        for box in addable(queue, curve, family):
-            after = add(curve, box)
+        for box in addable_boxes(queue, curve, family):
+            after = add_box(curve, box)
             assert sum(after) == sum(curve) + 1
             waiting += [after] if after not in reached else []
             reached.add(after)
@@ -38,8 +42,8 @@ def test_additions_stay_in_the_family_and_reach_all_of_it(queue, family):
 
 @pytest.mark.parametrize("queue", [ReducedQueue(3), ReducedQueue(4, 2), ReducedQueue(4, 3)])
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
-def test_polynomials_are_the_gaps_times_the_determinant(queue, rate):
-    for curve in list(curves(queue))[::5]:
+def test_polynomials_match_exact_gaps(queue, rate):
+    for curve in list(generate_curves(queue))[::5]:
         found = curve_polynomials(queue, curve)
         exact = evaluate_exactly(queue, queue.curve_policy(curve), 1, queue.linear_rates(rate))
 
@@ -60,45 +64,45 @@ def test_polynomials_are_the_gaps_times_the_determinant(queue, rate):
         assert at(found.later((q, r), x)) == scale * expected
 
 
-def test_a_polynomial_on_an_interval():
+def test_polynomial_mapped_to_interval():
     polynomial = fmpz_poly([2, -3, 1])  # negative between 1 and 2
-    assert min(on_interval(polynomial, ((0, 1), (1, 1))).coeffs()) >= 0
-    assert max(on_interval(polynomial, ((1, 1), (2, 1))).coeffs()) <= 0
-    assert min(on_interval(polynomial, ((2, 1), (1, 0))).coeffs()) >= 0
-    halved = on_interval(polynomial, ((1, 2), (4, 3)))  # at s = 1: lambda = 5/5
+    assert min(map_to_interval(polynomial, ((0, 1), (1, 1))).coeffs()) >= 0
+    assert max(map_to_interval(polynomial, ((1, 1), (2, 1))).coeffs()) <= 0
+    assert min(map_to_interval(polynomial, ((2, 1), (1, 0))).coeffs()) >= 0
+    halved = map_to_interval(polynomial, ((1, 2), (4, 3)))  # at s = 1: lambda = 5/5
     assert halved(1) == 0
 
 
 @pytest.mark.parametrize("robots", [2, 3])
-def test_convex_rates_are_proved_for_two_and_three_robots(robots):
+def test_criterion_holds_for_convex_rates(robots):
     queue = ReducedQueue(robots)
     rates = convex_rates(robots, len(queue.states) + 1)
     assert rates(1) == [r * (r + 1) // 2 for r in range(robots + 1)]
-    found = [check_curve(queue, curve, rates=rates) for curve in curves(queue)]
+    found = [check_curve(queue, curve, rates=rates) for curve in generate_curves(queue)]
     assert all(one.holds for one in found)
     assert sum(one.polynomials for one in found) == {2: 12, 3: 88}[robots]
 
 
-def test_concave_rates_fail():
+def test_criterion_fails_for_concave_rates():
     queue = ReducedQueue(3)
 
     def shared(x):
         return [0, 30 * x, 31 * x, 32 * x]
 
-    found = [check_curve(queue, curve, rates=shared) for curve in curves(queue)]
+    found = [check_curve(queue, curve, rates=shared) for curve in generate_curves(queue)]
     assert {kind for one in found for kind, _, _ in one.negative} == {"ii"}
 
 
-def test_nothing_is_proved_of_rates_for_which_it_is_false(monkeypatch):
+def test_false_growth_is_not_proved(monkeypatch):
     def of_shared(queue, curve):
         return curve_polynomials(queue, curve, lambda x: [0, 30 * x, 31 * x, 32 * x])
 
     monkeypatch.setattr(growth, "curve_polynomials", of_shared)
     with pytest.raises(NotConverged, match="more than 30 intervals"):
-        prove(ReducedQueue(3), max_intervals=30)
+        prove_growth(ReducedQueue(3), max_intervals=30)
 
 
-def test_nine_robots_break_the_criterion_for_all_curves():
+def test_criterion_fails_for_nine_robots():
     # A curve that no optimum meets: below a long flat piece one robot more shortens the time.
     queue = ReducedQueue(9)
     curve = (8,) * 8 + (7,)
@@ -109,7 +113,7 @@ def test_nine_robots_break_the_criterion_for_all_curves():
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 5), Fraction(1), Fraction(6)])
-def test_the_search_meets_the_curves_that_are_optimal(rate):
+def test_search_meets_optimal_curves(rate):
     queue = ReducedQueue(5)
     search = growth._Search(queue, "gentle", ((0, 1), (1, 0)), {})
     assert search.succeeds()
@@ -119,11 +123,13 @@ def test_the_search_meets_the_curves_that_are_optimal(rate):
         assert curve in search.known
 
 
-def test_intervals_that_are_divided_cover_the_line(monkeypatch):
+def test_divided_intervals_cover_line(monkeypatch):
     monkeypatch.setattr(
         growth._Search, "succeeds", lambda search: sum(sum(search.interval, ())) >= 7
     )
-    found = sorted(prove(ReducedQueue(2)).intervals, key=lambda ends: ends[0][0] / ends[0][1])
+    found = sorted(
+        prove_growth(ReducedQueue(2)).intervals, key=lambda ends: ends[0][0] / ends[0][1]
+    )
     assert len(found) > 3
     assert (found[0][0], found[-1][1]) == ((0, 1), (1, 0))
     assert [left[1] for left in found[:-1]] == [right[0] for right in found[1:]]
@@ -137,28 +143,30 @@ def _compared(rows):
 
 def _rows(robots):
     found = []
-    for queue in check.problems(robots):
+    for queue in check.list_problems(robots):
         if robots <= check.EVERY_CURVE:
-            found.append(check.every_curve(queue))
-        found.append(check.on_the_way(queue))
+            found.append(check.check_every_curve(queue))
+        found.append(check.check_on_the_way(queue))
     return found
 
 
 @pytest.mark.parametrize("robots", [2, 3, 4])
-def test_small_fleets_come_out_as_written(robots):
+def test_small_fleets_match_record(robots):
     _compared(_rows(robots))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("robots", range(5, check.ON_THE_WAY + 1))
-def test_large_fleets_come_out_as_written(robots):
+def test_large_fleets_match_record(robots):
     _compared(_rows(robots))
 
 
 @pytest.mark.slow
-def test_instances_come_out_as_written():
+def test_instances_match_record():
     found = [
-        check.instance(robots, rate) for robots, rates in check.RATES.items() for rate in rates
+        check.compute_instance(robots, rate)
+        for robots, rates in check.RATES.items()
+        for rate in rates
     ]
     written = pd.read_csv(check.INSTANCES).drop(columns="code")
     written["arrival rate"] = written["arrival rate"].astype(str)
@@ -166,13 +174,13 @@ def test_instances_come_out_as_written():
 
 
 @pytest.mark.slow
-def test_the_files_were_written_by_the_code_as_it_is():
+def test_record_has_current_code():
     # Run `python -m analysis.robots.curve.check` (twenty minutes) after a change of that code.
     for path in (check.PROOFS, check.INSTANCES):
         assert set(pd.read_csv(path)["code"]) == {check.code_hash()}, path.name
 
 
-def test_what_was_written_is_proved_for_every_capacity():
+def test_record_covers_every_capacity():
     written = pd.read_csv(check.PROOFS)
     assert written["holds"].all()
     way = written[written["looked at"] == "on the way"]

@@ -14,10 +14,16 @@ import numpy as np
 import pytest
 
 from analysis.robots.curve import lossless_until, optimal_sequence, saturated_from
-from analysis.robots.curve.instances import linear, optima, other_curves, rate
 from analysis.robots.curve.reduced import rational
 from analysis.robots.curve.statements import STATEMENTS, tally
-from analysis.robots.curve.values import curve_line, optimal_curve
+from analysis.robots.curve.values import (
+    curve_line,
+    draw_optima,
+    draw_other_curves,
+    draw_rate,
+    linear_rates,
+    optimal_curve,
+)
 from analysis.robots.studies.robots_curve.experiment import SHARED
 
 
@@ -36,41 +42,41 @@ def _assert_all_follow(values, least):
 @pytest.fixture(scope="module")
 def some():
     """Optima of all sizes, two of three at ties."""
-    return list(optima(1, 40))
+    return list(draw_optima(1, 40))
 
 
 @pytest.fixture(scope="module")
 def others():
     """Curves at weights at which they are not optimal."""
-    return list(other_curves(1, 250))
+    return list(draw_other_curves(1, 250))
 
 
-def test_every_statement_holds_at_optima_and_ties(some):
+def test_statements_hold_at_optima(some):
     _assert_all_hold(some)
     assert sum(bool(x.ties) for x in some) >= 20
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
-def test_every_statement_holds_at_many_optima_and_ties(seed):
-    _assert_all_hold(list(optima(seed, 250)))
+def test_statements_hold_at_many_optima(seed):
+    _assert_all_hold(list(draw_optima(seed, 250)))
 
 
-def test_each_step_follows_from_its_own_hypotheses_off_the_optimum(others):
+def test_steps_follow_off_optimum(others):
     _assert_all_follow(others, least=10)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
-def test_each_step_follows_at_many_curves(seed):
-    _assert_all_follow(list(other_curves(seed, 2000, largest=7)), least=50)
+def test_steps_follow_at_many_curves(seed):
+    _assert_all_follow(list(draw_other_curves(seed, 2000, largest=7)), least=50)
 
 
-def test_each_statement_is_false_of_some_values(some, others):
+def test_each_statement_can_fail(some, others):
     x = next(x for x in some if x.robots == 5 and x.capacity > 3)
     moved = x.bias.copy()
     moved[x.capacity, 2] += 1
-    closed_twice = curve_line(linear(3, Fraction(1)), 2, (1, 0, -1)).at(1)
+    closed_twice = curve_line(linear_rates(3, Fraction(1)), 2, (1, 0, -1)).at(1)
     wrong = [
         *others,
         replace(x, bias=moved),
@@ -85,7 +91,7 @@ def test_each_statement_is_false_of_some_values(some, others):
     assert false == set(STATEMENTS)
 
 
-def test_ties_are_alone_and_every_way_to_settle_them_is_a_curve(some):
+def test_settled_ties_are_curves(some):
     # No two neighbours, one a row and column, and the values stay the same.
     several = 0
     for x in some:
@@ -109,24 +115,24 @@ def test_ties_are_alone_and_every_way_to_settle_them_is_a_curve(some):
             assert (other.bias == x.bias).all()
 
 
-def test_small_weights_make_all_other_boxes_strictly_worse():
+def test_lossless_curve_is_strict():
     rng = random.Random(3)
     for _ in range(20):
         robots, capacity = rng.randint(1, 6), rng.randint(1, 6)
         curve = tuple(max(capacity - 1 - r, -1) for r in range(robots))
-        line = curve_line(linear(robots, rate(rng)), capacity, curve)
+        line = curve_line(linear_rates(robots, draw_rate(rng)), capacity, curve)
         low, high = line.optimal_range()
         assert low == 0
         x = line.at(rational(1) if high is None else high / 2)
         assert all(x.d(q, r) > 0 for q, r in x.boxes if x.inside(q, r))
 
 
-def test_the_weights_of_neighbouring_curves_meet():
+def test_neighbouring_ranges_meet():
     # The set of weights with a curve has no gap and no end: each range begins where one ended.
     rng = random.Random(4)
     for _ in range(6):
         robots, capacity = rng.randint(2, 5), rng.randint(1, 6)
-        rates = linear(robots, rate(rng))
+        rates = linear_rates(robots, draw_rate(rng))
         line = optimal_curve(rates, capacity, Fraction(1, 10**9))
         _, end = line.optimal_range()
         while end is not None:
@@ -140,10 +146,10 @@ def test_the_weights_of_neighbouring_curves_meet():
 
 @pytest.mark.parametrize("capacity", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize("robots", [2, 3, 5, 7])
-def test_the_first_and_the_last_box_are_tied_where_the_closed_forms_say(robots, capacity):
+def test_end_thresholds_have_closed_forms(robots, capacity):
     # Each is tied alone, and its curve is optimal on one side of that weight exactly.
-    lam = rate(random.Random(robots + 100 * capacity))
-    rates = linear(robots, lam)
+    lam = draw_rate(random.Random(robots + 100 * capacity))
+    rates = linear_rates(robots, lam)
     first, last = lossless_until(robots, lam, capacity), saturated_from(robots, lam, capacity)
     lossless = tuple(max(capacity - 1 - r, -1) for r in range(robots))
     saturated = (capacity,) * (robots - 1) + (capacity - 1,)
@@ -158,22 +164,22 @@ def test_the_first_and_the_last_box_are_tied_where_the_closed_forms_say(robots, 
     assert last.gain == (1 if capacity > 1 else 0) + 2 * lam * (robots - 1)
 
 
-def test_with_few_places_the_first_box_changes_no_cost_until_another_is_worth_it():
+def test_lossless_curve_with_few_places():
     # K < N: the lossless curve has the least cost exactly while d(1, K - 1) >= 0.
     rng = random.Random(5)
     for _ in range(12):
         capacity = rng.randint(2, 4)
-        robots, lam = capacity + rng.randint(1, 3), rate(rng)
+        robots, lam = capacity + rng.randint(1, 3), draw_rate(rng)
         lossless = tuple(max(capacity - 1 - r, -1) for r in range(robots))
-        curve = curve_line(linear(robots, lam), capacity, lossless)
+        curve = curve_line(linear_rates(robots, lam), capacity, lossless)
         first = lossless_until(robots, lam, capacity).gamma
         for weight in (first, first * Fraction(101, 100), first * 2, first * 30):
-            best = optimal_curve(linear(robots, lam), capacity, weight).at(weight)
+            best = optimal_curve(linear_rates(robots, lam), capacity, weight).at(weight)
             least = curve.at(weight).gain == best.gain
             assert least == (best.d(1, capacity - 1) >= 0)
 
 
-def test_thresholds_have_the_unit_of_the_rates_and_bound_the_sequence():
+def test_thresholds_bound_sequence():
     mu, lam = Fraction(3, 2), Fraction(2, 5)
     for robots, capacity in ((4, 6), (5, 3)):
         found = optimal_sequence(robots, lam, mu, capacity, exact=True)
@@ -187,15 +193,15 @@ def test_thresholds_have_the_unit_of_the_rates_and_bound_the_sequence():
 
 
 @pytest.mark.parametrize("closed", [lossless_until, saturated_from])
-def test_thresholds_keep_their_digits_and_refuse_what_has_none(closed):
+def test_thresholds_keep_digits(closed):
     for lam, robots, capacity in ((1e-6, 12, 9), (1e4, 12, 30), (0.3, 40, 40)):
         exact = closed(robots, Fraction(lam), capacity).gamma
         assert closed(robots, lam, capacity).gamma == pytest.approx(float(exact), rel=1e-13)
-    with pytest.raises(ValueError, match="robots must be an integer of at least 2"):
+    with pytest.raises(ValueError, match="robots"):
         closed(1, 0.5, 3)
-    with pytest.raises(ValueError, match="capacity must be an integer"):
+    with pytest.raises(ValueError, match="capacity"):
         closed(2, 0.5, 0)
-    with pytest.raises(ValueError, match="arrival_rate must be"):
+    with pytest.raises(ValueError, match="arrival_rate"):
         closed(2, -0.5, 3)
     with pytest.raises(ValueError, match="the weight at which"):
         closed(100, 1e3, 200)
@@ -204,11 +210,11 @@ def test_thresholds_keep_their_digits_and_refuse_what_has_none(closed):
 # What is false ------------------------------------------------------------------------------------
 
 
-def test_the_rise_at_a_full_queue_is_not_strict(some):
+def test_rise_at_full_queue_not_strict(some):
     # With > at q = K the statement on columns is false: two robots, (K - 1, 1) tied.
     first = lossless_until(2, Fraction(1, 2), 3)
     assert first.box == (2, 1)
-    x = curve_line(linear(2, Fraction(1, 2)), 3, (2, 1)).at(first.gamma)
+    x = curve_line(linear_rates(2, Fraction(1, 2)), 3, (2, 1)).at(first.gamma)
     assert x.rho(3, 0) == 0
     inside = [(y, r) for y in some for r in range(y.robots - 1)]
     assert any(y.rho(y.capacity, r) == 0 for y, r in inside)
@@ -224,13 +230,13 @@ def _shared_at_breakpoints():
         curve[r] = q
 
 
-def test_concave_rates_break_the_columns_and_nothing_else():
+def test_concave_rates_break_columns():
     found = tally(list(_shared_at_breakpoints()))
     assert {name for name, count in found.items() if count.failed} == {"Columns"}
     assert all(count.given == count.cases for count in found.values())
 
 
-def test_concave_rates_have_no_curve_beyond_the_tie_that_ends_them():
+def test_concave_rates_lose_curve():
     *_, x = _shared_at_breakpoints()
     assert x.ties == ((3, 1),)
     assert x.d(3, 0) > 0
@@ -240,8 +246,8 @@ def test_concave_rates_have_no_curve_beyond_the_tie_that_ends_them():
             optimal_curve(SHARED, 3, gamma)
 
 
-def test_wrong_values_are_refused():
-    with pytest.raises(ValueError, match="rates must be whole numbers or fractions"):
+def test_wrong_rates_are_refused():
+    with pytest.raises(ValueError, match="rates"):
         curve_line([0, 0.5, 1.0], 3, (2, 1))
     with pytest.raises(ValueError, match="one recurrent class"):
-        curve_line(linear(3, Fraction(1)), 2, (-1, -1, 2))
+        curve_line(linear_rates(3, Fraction(1)), 2, (-1, -1, 2))

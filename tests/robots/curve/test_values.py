@@ -41,7 +41,7 @@ def instances():
     return found
 
 
-def test_values_of_a_curve_are_those_of_the_whole_chain(instances):
+def test_curve_values_match_exact_optimum(instances):
     ties = 0
     for one in instances:
         rates = [one.lam * r for r in range(one.n + 1)]
@@ -60,7 +60,7 @@ def test_values_of_a_curve_are_those_of_the_whole_chain(instances):
     assert ties > INSTANCES // 4
 
 
-def test_only_the_triangle_is_left(instances):
+def test_triangle_gaps_match_optimum(instances):
     # K and gamma enter by theta alone: the gaps of the triangle problem are those of the optimum.
     seen = 0
     for one in instances:
@@ -78,7 +78,7 @@ def test_only_the_triangle_is_left(instances):
     assert seen > INSTANCES // 2
 
 
-def test_the_sequence_has_an_optimal_policy_at_the_weight(instances):
+def test_sequence_matches_exact_gain(instances):
     for one in instances:
         found = optimal_sequence(one.n, one.lam, 1, one.k, exact=True)
         loss, starvation = found.costs[found.position(one.gamma)]

@@ -11,27 +11,27 @@ from analysis.robots.general.fleet import FleetControl
 from analysis.robots.general.kinds import RobotKind, optimal_fleet
 
 
-def test_one_kind_without_running_cost_is_the_static_model():
+def test_one_kind_is_static_model():
     for gamma in (0.4, 1.4, 2.4):
         counts, cost = optimal_fleet([RobotKind(0.05, 60)], gamma, 5)
         assert counts == (optimal_robots(0.05, gamma, 5),)
         assert cost == pytest.approx(static_cost(counts[0] * 0.05, gamma, 5))
 
 
-def test_two_kinds_come_at_least_as_close_as_one():
+def test_two_kinds_beat_one():
     one = optimal_fleet([RobotKind(0.3, 20)], 1.4, 5)[1]
     two = optimal_fleet([RobotKind(0.3, 20), RobotKind(0.13, 20)], 1.4, 5)[1]
     assert two < one
 
 
-def test_running_costs_choose_the_cheaper_kind():
+def test_running_costs_choose_cheaper_kind():
     kinds = [RobotKind(0.1, 30, 0.01), RobotKind(0.1, 30, 0.02)]
     counts, _ = optimal_fleet(kinds, 1.4, 5)
     assert counts[0] > 0
     assert counts[1] == 0
 
 
-def test_the_static_fleet_against_a_loop():
+def test_static_fleet_by_brute_force():
     kinds = [RobotKind(0.2, 4, 0.03), RobotKind(0.5, 3, 0.05)]
     counts, cost = optimal_fleet(kinds, 1.1, 4, 1.3)
     everything = {
@@ -44,7 +44,7 @@ def test_the_static_fleet_against_a_loop():
     assert everything[counts] == pytest.approx(cost)
 
 
-def test_one_kind_controlled_is_the_controlled_queue():
+def test_one_kind_is_controlled_queue():
     fleet = FleetControl((RobotKind(0.3, 5),), 1.0, 4, 1.2).solve()
     single = RobotControl(5, 0.3, 1.0, 4, 1.2).solve()
     assert fleet.gain == pytest.approx(single.gain, rel=1e-10)
@@ -53,14 +53,14 @@ def test_one_kind_controlled_is_the_controlled_queue():
 
 
 @pytest.mark.parametrize("split", [1, 2])
-def test_two_names_for_one_kind_change_nothing(split):
+def test_equal_kinds_change_nothing(split):
     fleet = FleetControl((RobotKind(0.3, split), RobotKind(0.3, 4 - split)), 1.0, 4, 1.2).solve()
     single = RobotControl(4, 0.3, 1.0, 4, 1.2).solve()
     assert fleet.gain == pytest.approx(single.gain, rel=1e-9)
     assert sum(fleet.mean_robots) == pytest.approx(single.mean_robots, rel=1e-7)
 
 
-def test_control_beats_every_fixed_fleet():
+def test_control_beats_fixed_fleets():
     kinds = (RobotKind(0.2, 3, 0.01), RobotKind(0.5, 2, 0.05))
     fleet = FleetControl(kinds, 1.0, 4, 1.2).solve()
     assert fleet.gain < optimal_fleet(kinds, 1.2, 4)[1]
@@ -70,13 +70,13 @@ def test_control_beats_every_fixed_fleet():
     assert fleet.residual < 1e-9
 
 
-def test_dear_robots_that_bring_little_are_left_alone():
+def test_costly_robots_stay_idle():
     fleet = FleetControl((RobotKind(0.4, 3), RobotKind(0.4, 2, 50.0)), 1.0, 3, 1.0).solve()
     assert fleet.mean_robots[1] == pytest.approx(0.0, abs=1e-9)
     assert fleet.gain == pytest.approx(RobotControl(3, 0.4, 1.0, 3, 1.0).solve().gain, rel=1e-9)
 
 
-def test_substitution_changes_nothing_where_robots_are_alike():
+def test_substitution_of_equal_robots():
     kinds = (RobotKind(0.3, 2, 0.01), RobotKind(0.3, 2, 0.01))
     own = FleetControl(kinds, 1.0, 4, 1.2).solve()
     any_idle = FleetControl(kinds, 1.0, 4, 1.2, substitution=True).solve()
@@ -90,7 +90,7 @@ def test_substitution_changes_nothing_where_robots_are_alike():
         ((RobotKind(0.5, 3, 0.44), RobotKind(0.32, 3, 0.04)), 11.98),
     ],
 )
-def test_substitution_helps_where_robots_differ(kinds, gamma):
+def test_substitution_of_different_robots(kinds, gamma):
     own = FleetControl(kinds, 1.0, 4, gamma).solve()
     any_idle = FleetControl(kinds, 1.0, 4, gamma, substitution=True).solve()
     assert 0.001 < 1 - any_idle.gain / own.gain < 0.02
@@ -101,7 +101,7 @@ def test_substitution_helps_where_robots_differ(kinds, gamma):
     assert any_idle.residual < 1e-9
 
 
-def test_substitution_against_value_iteration_written_from_its_equation():
+def test_substitution_matches_value_iteration():
     kinds, gamma, capacity = (RobotKind(1.0, 2), RobotKind(0.13, 1)), 22.61, 3
     for substitution in (False, True):
         solution = FleetControl(kinds, 1.0, capacity, gamma, substitution=substitution).solve()
@@ -154,20 +154,20 @@ def gain_by_value_iteration(kinds, gamma: float, capacity: int, substitution: bo
     return total * (max(steps) + min(steps)) / 2
 
 
-def test_wrong_fleets_are_refused():
-    with pytest.raises(ValueError, match="available must be an integer of at least 1, got 0"):
+def test_wrong_fleet_is_refused():
+    with pytest.raises(ValueError, match="available"):
         RobotKind(0.1, 0)
-    with pytest.raises(ValueError, match="running_cost must be a number in"):
+    with pytest.raises(ValueError, match="running_cost"):
         RobotKind(0.1, 1, -1.0)
-    with pytest.raises(ValueError, match="kinds must be one RobotKind or more"):
+    with pytest.raises(ValueError, match="kinds"):
         optimal_fleet([], 1.0, 3)
-    with pytest.raises(ValueError, match="kinds must be of class Sequence, got 3"):
+    with pytest.raises(ValueError, match="kinds"):
         FleetControl(3, 1.0, 3, 1.0)
-    with pytest.raises(ValueError, match="substitution must be of class bool, got 'any'"):
+    with pytest.raises(ValueError, match="substitution"):
         FleetControl([RobotKind(0.1, 1)], 1.0, 3, 1.0, substitution="any")
     with pytest.raises(ValueError, match="combinations, got"):
         optimal_fleet([RobotKind(0.1, 3000), RobotKind(0.1, 3000)], 1.0, 3)
-    with pytest.raises(ValueError, match="capacity must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match="capacity"):
         FleetControl((RobotKind(0.1, 1),), 1.0, 0, 1.0)
 
 
@@ -196,7 +196,7 @@ def every_policy(model: FleetControl):
 
 @pytest.mark.parametrize("substitution", [False, True])
 @pytest.mark.parametrize(("kinds", "capacity", "gamma"), TINY)
-def test_the_optimum_is_the_best_of_all_controls(kinds, capacity, gamma, substitution):
+def test_optimum_by_brute_force(kinds, capacity, gamma, substitution):
     model = FleetControl(kinds, 1.0, capacity, gamma, substitution)
     policies = list(every_policy(model))
     gains = np.array([gain_or_inf(model, policy) for policy in policies])
@@ -227,7 +227,7 @@ def random_fleet(rng: np.random.Generator) -> FleetControl:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_an_optimum_costs_what_its_policy_costs(seed):
+def test_optimum_equals_policy_cost(seed):
     rng = np.random.default_rng(seed)
     model = random_fleet(rng)
     order = rng.permutation(len(model.kinds)).tolist()
@@ -247,7 +247,7 @@ def test_an_optimum_costs_what_its_policy_costs(seed):
     assert solution.gain >= model.solve().gain * (1 - 1e-9)
 
 
-def test_gain_keeps_its_digits_or_is_refused():
+def test_gain_keeps_digits_or_refuses():
     rng, right, refused = np.random.default_rng(5), 0, 0
     models = [(2, 3, 6854.156600823879, 0.0031561810678079477, 1e12)]
     models += [(*rng.integers(1, (4, 6)).tolist(), *10 ** rng.uniform(-6, 6, 3)) for _ in range(60)]
@@ -290,7 +290,7 @@ def simulated_gain(model: FleetControl, policy, events: int, rng) -> float:
     return cost / time
 
 
-def test_a_policy_costs_what_its_simulation_costs():
+def test_policy_cost_matches_simulation():
     kinds = (RobotKind(0.9, 2, 0.3), RobotKind(0.35, 2, 0.02))
     model = FleetControl(kinds, 1.0, 3, 4.0)
     queue, fast, slow = np.indices(model.shape)
@@ -306,14 +306,14 @@ def test_a_policy_costs_what_its_simulation_costs():
     assert abs(model.evaluate(policy).gain - runs.value) < 2 * (runs.high - runs.value)
 
 
-def test_wrong_policies_are_refused():
+def test_wrong_policy_is_refused():
     model = FleetControl((RobotKind(0.4, 1), RobotKind(0.9, 2)), 1.0, 2, 3.0)
     right = model.solve().policy
-    with pytest.raises(ValueError, match=r"order must name each of 2 kinds once, got \[0, 0\]"):
+    with pytest.raises(ValueError, match="order"):
         model.solve(order=[0, 0])
-    with pytest.raises(ValueError, match="policy must be of shape"):
+    with pytest.raises(ValueError, match="policy"):
         model.evaluate(right[0])
-    with pytest.raises(ValueError, match="policy must be of shape"):
+    with pytest.raises(ValueError, match="policy"):
         model.evaluate(right + 2)
     for place, kind, message in (
         ((0, 1, 1, 0), 0, r"got 0 after event 0 in \(1, 1, 0\)"),

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from analysis.robots import FleetControl, RobotControl, RobotKind
-from analysis.robots.general.linear import LinearRule, gains, tuned_rules
+from analysis.robots.general.linear import LinearRule, compute_gains, tune_rules
 
 KINDS = (RobotKind(0.9, 2, 0.1), RobotKind(0.35, 2, 0.02))
 
 
 @pytest.mark.parametrize("substitution", [False, True])
-def test_a_stack_of_rules_costs_what_each_of_them_costs(substitution):
+def test_stacked_rules_match_single(substitution):
     model = FleetControl(KINDS, 1.3, 3, 4.0, substitution)
     rng = np.random.default_rng(5)
     rules = [
@@ -22,10 +22,10 @@ def test_a_stack_of_rules_costs_what_each_of_them_costs(substitution):
     ]
     policies = np.stack([rule.policy(model) for rule in rules])
     exact = [model.evaluate(policy).gain for policy in policies]
-    np.testing.assert_allclose(gains(model, policies), exact, rtol=1e-6)
+    np.testing.assert_allclose(compute_gains(model, policies), exact, rtol=1e-6)
 
 
-def test_a_rule_in_a_state():
+def test_rule_decides_one_state():
     model = FleetControl(KINDS, 1.0, 3, 4.0)
     policy = LinearRule((1.5, 0.5), (1.75, 2.5), (1, 0)).policy(model)
     assert policy[0, 0, 1, 0] == 1  # level 1.5: both are wanted, slow ones are tried first
@@ -37,16 +37,16 @@ def test_a_rule_in_a_state():
     assert LinearRule((1.0, 1.0), (0.0, 0.0), (1, 0)).policy(model)[0, 0, 0, 0] == 1
 
 
-def test_where_robots_are_alike_the_rule_is_the_optimum():
+def test_rule_is_optimal_for_equal_robots():
     # The optimum of the study is a switching line in these.
     for gamma, capacity in ((1.2, 4), (6.0, 3)):
         model = FleetControl((RobotKind(0.4, 2), RobotKind(0.4, 1)), 1.0, capacity, gamma)
         optimum = RobotControl(3, 0.4, 1.0, capacity, gamma).solve().gain
-        for rule in tuned_rules(model):
+        for rule in tune_rules(model):
             assert model.evaluate(rule.policy(model)).gain == pytest.approx(optimum, rel=1e-4)
 
 
-def test_the_search_against_every_rule_of_a_grid():
+def test_search_beats_grid():
     weights, thresholds = (0.25, 0.5, 1.0, 1.5, 2.0), np.arange(0.5, 5.5, 0.5)
     for gamma, kinds in ((3.0, KINDS), (12.0, (RobotKind(0.6, 1, 0.9), RobotKind(0.25, 2)))):
         model = FleetControl(kinds, 1.0, 2, gamma)
@@ -59,13 +59,13 @@ def test_the_search_against_every_rule_of_a_grid():
         for rule in itertools.starmap(LinearRule, rules):
             policy = rule.policy(model)
             chains[policy.tobytes()] = policy
-        least = gains(model, np.stack(list(chains.values()))).min()
-        _, found = tuned_rules(model)
+        least = compute_gains(model, np.stack(list(chains.values()))).min()
+        _, found = tune_rules(model)
         assert model.evaluate(found.policy(model)).gain < 1.01 * least
         assert model.evaluate(found.policy(model)).gain >= model.solve().gain * (1 - 1e-9)
 
 
-def test_robots_are_started_as_often_as_they_arrive():
+def test_starts_balance_arrivals():
     model = FleetControl(KINDS, 1.0, 3, 4.0)
     policy = LinearRule((1.3, 0.6), (2.6, 3.1), (0, 1)).policy(model)
     value = model.evaluate(policy)

@@ -58,7 +58,7 @@ def test_controlled_queue(gamma):
     assert robots[0] < exact.mean_robots < robots[1]
 
 
-def test_the_generator_alone_decides_the_run():
+def test_runs_repeat_with_seed():
     runs = [
         simulate_queue(3, 0.4, 3, exponential, horizon=50.0, rng=np.random.default_rng(7))
         for _ in range(2)
@@ -67,9 +67,9 @@ def test_the_generator_alone_decides_the_run():
     assert runs[0].cost(2.0) == 2 * runs[0].starvation + runs[0].loss_rate
 
 
-def test_wrong_calls_are_refused():
+def test_wrong_call_is_refused():
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=r"warmup must be a number in \[0, 10\)"):
+    with pytest.raises(ValueError, match="warmup"):
         simulate_queue(1, 1.0, 2, exponential, horizon=10.0, warmup=10.0, rng=rng)
-    with pytest.raises(ValueError, match=r"policy must have shape \(3, 2\)"):
+    with pytest.raises(ValueError, match="policy"):
         simulate_queue(1, 1.0, 2, exponential, horizon=1.0, policy=np.ones((2, 2)), rng=rng)

@@ -10,12 +10,12 @@ from analysis.robots.static import limits, mm1k, theory
 
 
 @pytest.mark.parametrize("capacity", [2, 3, 4, 7, 12])
-def test_identities_hold_in_rational_arithmetic(capacity):
+def test_identities_hold_exactly(capacity):
     found = theory.static_identities(capacity)
     assert all(found.values()), found
 
 
-def test_a_false_identity_is_caught(monkeypatch):
+def test_false_identity_is_caught(monkeypatch):
     right = theory.bracket
     monkeypatch.setattr(theory, "bracket", lambda rho, g, k: right(rho, g, k) + rho**3)
     found = theory.static_identities(4)
@@ -25,20 +25,20 @@ def test_a_false_identity_is_caught(monkeypatch):
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 57, 300])
-def test_four_changes_of_sign_and_a_triple_zero(n):
+def test_sign_changes_and_triple_zero(n):
     assert theory.sign_changes(n) == 4
-    assert theory.moments(n, 4) == [0, 0, 0, 3 * n * (n + 1)]
+    assert theory.exponential_moments(n, 4) == [0, 0, 0, 3 * n * (n + 1)]
 
 
-def test_the_crossing_falls_with_n_and_like_three_over_n_squared():
-    crossings = np.array([theory.crossing(n) for n in range(2, 120)])
+def test_zero_falls_like_inverse_square():
+    crossings = np.array([theory.zero_of_exponential_sum(n) for n in range(2, 120)])
     assert (np.diff(crossings) < 0).all()
-    assert theory.crossing(2000) * 2000**2 == pytest.approx(3.0, abs=0.01)
+    assert theory.zero_of_exponential_sum(2000) * 2000**2 == pytest.approx(3.0, abs=0.01)
 
 
 @pytest.mark.parametrize("capacity", [2, 5, 30])
-def test_comparison_is_negative_below_one_positive_to_the_crossing_negative_beyond(capacity):
-    edge = math.exp(theory.crossing(capacity + 1))
+def test_comparison_changes_sign_twice(capacity):
+    edge = math.exp(theory.zero_of_exponential_sum(capacity + 1))
     for low, high, sign in ((0, 1, -1), (1, edge, 1), (edge, 3, -1)):
         for part in np.linspace(0.02, 0.98, 40):
             rho = Fraction(low + part * (high - low))
@@ -46,7 +46,7 @@ def test_comparison_is_negative_below_one_positive_to_the_crossing_negative_beyo
 
 
 @pytest.mark.parametrize("capacity", [2, 3, 6, 20])
-def test_the_turning_weight_is_where_two_best_loads_agree(capacity):
+def test_turning_gamma_equates_two_loads(capacity):
     g = theory.turning_gamma(capacity)
     assert mm1k.optimal_load(g, capacity) == pytest.approx(
         mm1k.optimal_load(g, capacity + 1), rel=1e-12
@@ -55,12 +55,12 @@ def test_the_turning_weight_is_where_two_best_loads_agree(capacity):
     assert limits.turning_capacity(g * 0.9999) == capacity + 1
 
 
-def test_the_draft_turns_at_once_from_this_weight_on():
+def test_turning_gamma_at_capacity_two():
     assert theory.turning_gamma(2) == pytest.approx(3.44336912, abs=1e-8)
 
 
 @pytest.mark.parametrize("capacity", [2, 5, 9])
-def test_the_numerator_has_a_double_zero_at_one_and_a_triple_one_at_the_critical_weight(capacity):
+def test_order_of_zero_at_one(capacity):
     assert theory.zero_order_at_one(Fraction(1, 2), capacity) == 2
     assert theory.zero_order_at_one(Fraction(capacity + 2, capacity), capacity) == 3
     near = [abs(theory.numerator(1 + Fraction(1, 10**e), Fraction(1, 2), capacity)) for e in (6, 7)]
@@ -69,7 +69,7 @@ def test_the_numerator_has_a_double_zero_at_one_and_a_triple_one_at_the_critical
 
 @pytest.mark.parametrize("capacity", [2, 5, 15])
 @pytest.mark.parametrize("g", [0.3, 1.4, 6.0])
-def test_the_reduced_numerator_is_least_at_its_minimum(capacity, g):
+def test_reduced_numerator_minimum(capacity, g):
     lowest = theory.reduced_minimum(g, capacity)
     at = theory.reduced_numerator(lowest, g, capacity)
     for factor in (0.99, 1.01):

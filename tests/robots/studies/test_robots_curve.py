@@ -8,7 +8,7 @@ import pytest
 from analysis.results import NotConverged
 from analysis.robots import RobotControl
 from analysis.robots.curve import ReducedQueue, optimal_sequence
-from analysis.robots.curve.diagrams import curves
+from analysis.robots.curve.reduced import generate_curves
 from analysis.robots.curve.values import curve_line
 from analysis.robots.studies.robots_bounds.experiment import require
 from analysis.robots.studies.robots_curve import claims, experiment, numbers
@@ -39,7 +39,7 @@ def test_robots_that_share_a_line_turn_the_verdict(monkeypatch, found):
     # The same code on concave rates: the statement on columns fails, and optima are no curves.
     line = curve_line(experiment.SHARED, 3, (2, 2, 2))
     _, end = line.optimal_range()
-    monkeypatch.setattr(experiment, "optima", lambda seed, number: [line.at(end)])
+    monkeypatch.setattr(experiment, "draw_optima", lambda seed, number: [line.at(end)])
     statements = experiment.statement_checks(1, 10, 1)
     failed = statements["of them true"] < statements["at optima"]
     assert failed[failed].index.tolist() == ["Columns"]
@@ -81,7 +81,7 @@ def test_gentle_curves_are_counted():
     assert [experiment._gentle(n, n + 2) for n in (1, 2, 5)] == [1, 3, 31]
     for robots, capacity in ((4, 2), (5, 3), (6, 1)):
         queue = ReducedQueue(robots, capacity)
-        listed = sum(1 for _ in curves(queue, "gentle"))
+        listed = sum(1 for _ in generate_curves(queue, "gentle"))
         assert experiment._gentle(robots, capacity) == listed
 
 

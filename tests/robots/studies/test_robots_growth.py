@@ -8,8 +8,8 @@ import pytest
 
 from analysis.robots import RobotControl
 from analysis.robots.curve import ReducedQueue, check, optimal_sequence
-from analysis.robots.curve.diagrams import addable, curves
-from analysis.robots.curve.growth import opened
+from analysis.robots.curve.growth import newly_addable_boxes
+from analysis.robots.curve.reduced import addable_boxes, generate_curves
 from analysis.robots.studies.robots_bounds.experiment import require
 from analysis.robots.studies.robots_growth import claims, experiment, numbers
 
@@ -19,7 +19,7 @@ def found():
     return claims.Checks(
         orders=experiment.orders(3, 3, [0.1, 1.0]),
         live=experiment.live_checks(3),
-        fleet=check.largest_grown_fleet(),
+        fleet=check.largest_checked_fleet(),
         convex=experiment.convex_checks(),
         shorter=experiment.shortened_passage(),
     )
@@ -64,19 +64,19 @@ def test_rates_that_share_a_line_give_up_curves(monkeypatch):
 
 
 def test_the_grown_fleet_is_the_largest_that_was_checked():
-    assert check.largest_grown_fleet() == check.ON_THE_WAY == claims.GROWN
+    assert check.largest_checked_fleet() == check.ON_THE_WAY == claims.GROWN
 
 
 @pytest.mark.parametrize(
     ("robots", "capacity", "grown"), [(6, "4", 5), (9, ">= 9", 8), (2, ">= 2", 1)]
 )
 def test_one_capacity_that_fails_ends_the_growth(monkeypatch, tmp_path, robots, capacity, grown):
-    written = check.checked_fleets()
+    written = check.read_checked_fleets()
     hit = (written["robots"] == robots) & (written["capacity"] == capacity)
     written.loc[hit & (written["looked at"] == "on the way"), "holds"] = False
     written.to_csv(tmp_path / "checked.csv", index=False)
     monkeypatch.setattr(check, "PROOFS", tmp_path / "checked.csv")
-    assert check.largest_grown_fleet() == grown
+    assert check.largest_checked_fleet() == grown
 
 
 def test_growth_meets_few_curves():
@@ -88,8 +88,14 @@ def test_convex_rates_are_checked_at_every_curve_of_two_and_three_robots(monkeyp
     convex = experiment.convex_checks()
     assert convex.holds
     # (i) has a polynomial a box, (ii) one for each box that an addition makes addable.
-    places = [(queue, c) for queue in (ReducedQueue(2), ReducedQueue(3)) for c in curves(queue)]
-    second = sum(len(opened(queue, c, x, "all")) for queue, c in places for x in addable(queue, c))
+    places = [
+        (queue, c) for queue in (ReducedQueue(2), ReducedQueue(3)) for c in generate_curves(queue)
+    ]
+    second = sum(
+        len(newly_addable_boxes(queue, c, x, "all"))
+        for queue, c in places
+        for x in addable_boxes(queue, c)
+    )
     assert convex.polynomials == sum(len(queue.boxes) for queue, _ in places) + second == 100
     # Three robots of which the second and the third bring little more: one condition fails.
     concave = [0, 3, 4, 5]

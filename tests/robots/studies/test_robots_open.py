@@ -10,8 +10,8 @@ CAPACITIES = [2, 3]
 
 
 #: Functions of the proof, as they are.
-turning_gamma, crossing = theory.turning_gamma, theory.crossing
-identities, moments = theory.static_identities, theory.moments
+turning_gamma, crossing = theory.turning_gamma, theory.zero_of_exponential_sum
+identities, moments = theory.static_identities, theory.exponential_moments
 
 
 def claimed(changes, patch, largest=20):
@@ -30,8 +30,8 @@ def test_the_open_question_is_settled(monkeypatch):
     [
         {(theory, "static_identities"): lambda k: identities(k) | {"h": False}},
         {(theory, "sign_changes"): lambda n: 5},
-        {(theory, "moments"): lambda n, count: [m + 1 for m in moments(n, count)]},
-        {(theory, "crossing"): lambda n: -crossing(n)},
+        {(theory, "exponential_moments"): lambda n, count: [m + 1 for m in moments(n, count)]},
+        {(theory, "zero_of_exponential_sum"): lambda n: -crossing(n)},
         {(theory, "turning_gamma"): lambda k: 1 / turning_gamma(k)},
         {(limits, "turning_capacity"): lambda g: 3},
     ],

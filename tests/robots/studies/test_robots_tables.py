@@ -6,7 +6,7 @@ import pytest
 
 from analysis.published import printed_rows
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.printed.relative import STEP, TOLERANCE
+from analysis.robots.printed import STEP, TOLERANCE
 from analysis.robots.studies import exercises
 from analysis.robots.studies.robots_tables import claims, experiment, numbers
 from tests.support import assert_all_turn, assert_turns, verdicts

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.robots import FleetControl, FleetSolution, RobotKind
-from analysis.robots.general.linear import LinearRule, tuned_rules
+from analysis.robots.general.linear import LinearRule, tune_rules
 
 #: A loss below this part of the optimal cost is rounding.
 ROUNDING = 1e-8
@@ -32,7 +32,7 @@ def by_price(gamma: float, capacity: int, most: float, points: int) -> pd.DataFr
         model = example(gamma, capacity, float(price))
         best = model.solve()
         orders = [model.solve(order=order).gain for order in ((0, 1), (1, 0))]
-        linear = model.evaluate(tuned_rules(model)[1].policy(model)).gain
+        linear = model.evaluate(tune_rules(model)[1].policy(model)).gain
         rows.append((price, best.gain, *orders, linear, *best.mean_robots))
     names = ["price", "optimum", "fast first", "slow first", "linear", "fast", "slow"]
     return pd.DataFrame(rows, columns=names)
@@ -73,7 +73,7 @@ def losses(instances: int, seed: int, *, prices: bool) -> pd.DataFrame:
         model = drawn(rng, prices=prices)
         best = model.solve()
         orders = order_losses(model, best)
-        tuned = [rule_loss(model, rule, best.gain) for rule in tuned_rules(model)]
+        tuned = [rule_loss(model, rule, best.gain) for rule in tune_rules(model)]
         rows.append((orders[0], min(orders), *tuned))
     return pd.DataFrame(rows, columns=["fast first", "one order", "line", "linear"])
 

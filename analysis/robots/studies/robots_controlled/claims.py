@@ -12,7 +12,7 @@ from analysis.mdp import policy_iteration
 from analysis.mdp.problem import policy_chain
 from analysis.report import Claim, claim
 from analysis.robots.controlled.control import ControlSolution, RobotControl
-from analysis.robots.printed.fullchain import (
+from analysis.robots.printed import (
     FullChain,
     State,
     full_chain,

@@ -16,12 +16,14 @@ from analysis.mdp import policy_iteration, stationary_law
 from analysis.mdp.problem import policy_chain
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import ControlSolution, RobotControl
-from analysis.robots.printed.fullchain import MISPRINTS, FullChain, full_chain
-from analysis.robots.printed.relative import (
+from analysis.robots.printed import (
+    MISPRINTS,
     TOLERANCE,
+    FullChain,
     PrintedRun,
     ReferenceRuns,
     every_reference,
+    full_chain,
     proposition_4,
 )
 

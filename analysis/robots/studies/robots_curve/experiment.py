@@ -21,9 +21,15 @@ from analysis.robots.curve import (
     optimal_sequence,
     saturated_from,
 )
-from analysis.robots.curve.instances import linear, optima, other_curves
 from analysis.robots.curve.statements import STATEMENTS, tally
-from analysis.robots.curve.values import CurveValues, curve_line, optimal_curve
+from analysis.robots.curve.values import (
+    CurveValues,
+    curve_line,
+    draw_optima,
+    draw_other_curves,
+    linear_rates,
+    optimal_curve,
+)
 from analysis.robots.static.mm1k import optimal_robots
 from analysis.robots.studies.robots_tables.experiment import read_gamma, row_keys
 
@@ -44,7 +50,7 @@ def statement_checks(number: int, others: int, seed: int) -> pd.DataFrame:
     `number`: random optima, each at a weight and at both ends of its range; `others`: values of
     curves that are not optimal.
     """
-    right, wrong = tally(optima(seed, number)), tally(other_curves(seed, others))
+    right, wrong = tally(draw_optima(seed, number)), tally(draw_other_curves(seed, others))
     table = pd.DataFrame(
         {
             "at optima": [right[name].cases for name in STATEMENTS],
@@ -111,7 +117,7 @@ def shared_lines(instances: int, robots: int, rng: np.random.Generator) -> int:
 def steps_of_an_optimum(robots: int, arrival_rate: float, capacity: int, gamma: float) -> Any:
     """Return the exact optimum that the picture of the proof shows."""
     lam, weight = (Fraction(x).limit_denominator(10**6) for x in (arrival_rate, gamma))
-    return optimal_curve(linear(robots, lam), capacity, weight).at(weight)
+    return optimal_curve(linear_rates(robots, lam), capacity, weight).at(weight)
 
 
 def along_the_curve(values: CurveValues) -> pd.DataFrame:

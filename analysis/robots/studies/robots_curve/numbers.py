@@ -24,7 +24,7 @@ def save_found(found: Checks) -> None:
     save_value("robots-curve-shared-high", shared.high)
     save_value("robots-curve-shared-tie", shared.above)
     save_value("robots-curve-shared-strange", found.strange)
-    save_value("robots-curve-fleet", check.largest_grown_fleet())
+    save_value("robots-curve-fleet", check.largest_checked_fleet())
 
 
 def save_shared_optimum() -> None:

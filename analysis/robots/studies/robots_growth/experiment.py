@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.robots.curve import ReducedQueue, check
-from analysis.robots.curve.diagrams import curves
-from analysis.robots.curve.growth import check_curve, convex_rates, prove
-from analysis.robots.curve.reduced import evaluate_exactly
+from analysis.robots.curve.growth import check_curve, convex_rates, prove_growth
+from analysis.robots.curve.reduced import evaluate_exactly, generate_curves
 from analysis.robots.studies.robots_curve.experiment import sequence_of
 
 
@@ -64,8 +63,8 @@ def live_checks(largest: int) -> pd.DataFrame:
     """Check the growth criterion for every curve of small fleets, one row a problem."""
     rows = []
     for number in range(2, largest + 1):
-        for queue in check.problems(number):
-            found = [check_curve(queue, curve) for curve in curves(queue)]
+        for queue in check.list_problems(number):
+            found = [check_curve(queue, curve) for curve in generate_curves(queue)]
             rows.append(
                 {
                     "N": number,
@@ -82,7 +81,7 @@ def live_checks(largest: int) -> pd.DataFrame:
 def growth_proofs(largest: int) -> pd.DataFrame:
     """Return what the search meets on the way for all K >= N, one row a fleet."""
     fleets = range(2, largest + 1)
-    proofs = [prove(ReducedQueue(number)) for number in fleets]
+    proofs = [prove_growth(ReducedQueue(number)) for number in fleets]
     return pd.DataFrame(
         {
             "falling by 0 or 1": [2**number - 1 for number in fleets],
@@ -96,7 +95,7 @@ def growth_proofs(largest: int) -> pd.DataFrame:
 
 def summary_of_checks() -> pd.DataFrame:
     """Return curves and polynomials for each number of robots, over all capacities."""
-    found = check.checked_fleets()
+    found = check.read_checked_fleets()
     by = found.groupby(["looked at", "robots"])
     table = by.agg(
         problems=("capacity", "size"), curves=("curves", "sum"),
@@ -133,6 +132,6 @@ def convex_checks() -> Convex:
     found = [
         check_curve(ReducedQueue(n), curve, rates=convex_rates(n, 12))
         for n in (2, 3)
-        for curve in curves(ReducedQueue(n))
+        for curve in generate_curves(ReducedQueue(n))
     ]
     return Convex(sum(one.polynomials for one in found), all(one.holds for one in found))

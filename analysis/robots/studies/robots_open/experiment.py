@@ -30,10 +30,10 @@ def proof_checks(exact: pd.DataFrame, largest: int) -> dict[str, bool]:
     """Say of each step of the proof of Lemma 2 whether its numbers agree."""
     ks = range(2, largest + 1)
     turning = np.array([theory.turning_gamma(k) for k in ks])
-    zeros = [theory.crossing(n) for n in range(2, 60)]
+    zeros = [theory.zero_of_exponential_sum(n) for n in range(2, 60)]
     weights = [float(g) for g in np.linspace(1.2, 5, 39) if g >= turning[-1]]
     moments = all(
-        theory.moments(n, 12)[1:] == [printed_moment(n, k) for k in range(1, 12)]
+        theory.exponential_moments(n, 12)[1:] == [printed_moment(n, k) for k in range(1, 12)]
         for n in range(2, 30)
     )
     return {

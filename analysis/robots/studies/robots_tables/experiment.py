@@ -21,7 +21,7 @@ from analysis.mdp import policy_iteration
 from analysis.published import printed_number, printed_rows
 from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.controlled.queue import uniformised
-from analysis.robots.printed.relative import STEP, TOLERANCE, ReferenceRuns, every_reference
+from analysis.robots.printed import STEP, TOLERANCE, ReferenceRuns, every_reference
 from analysis.robots.static.mm1k import critical_gamma, optimal_robots, static_cost
 
 #: The reference state with which the counts of the draft come out (two others count the same).

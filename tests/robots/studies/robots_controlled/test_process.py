@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.printed.fullchain import full_chain, transition
+from analysis.robots.printed import full_chain, transition
 from analysis.robots.studies.robots_controlled import claims as module
 from analysis.robots.studies.robots_controlled import experiment
 from analysis.robots.studies.robots_controlled.claims import claims_on_the_process as claims

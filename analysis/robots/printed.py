@@ -1,9 +1,15 @@
-r"""Relative value iteration on the draft's own chain, exactly as Proposition 4 runs it.
+r"""The draft's own decision process, as corrected and as printed, and its algorithm.
 
-The robot study, section 3.1.  States x = (q, r, s) are read just before an event of type s: 0
-departure, 1 arrival, 2 fictitious; events come at rate nu = lambda N + mu.  With the misprints of
-(19) and (20) corrected, the next event after a state is left with q' pages and r' robots is a
-departure with probability mu 1(q'>0)/nu, an arrival with lambda r'/nu, else fictitious.  From
+The robot study, section 3.1: states (q, r, s), actions 0 and 1, transitions (19) to (21)
+(`full_chain`).  The solvers do without this process; it is here for comparison with them, and to
+show what goes wrong where (19) and (20) are used as printed, or where Lemma 4 calls the process
+communicating.
+
+Proposition 4 is relative value iteration on it (`proposition_4`).  States x = (q, r, s) are read
+just before an event of type s: 0 departure, 1 arrival, 2 fictitious; events come at rate
+nu = lambda N + mu.  With the misprints of (19) and (20) corrected, the next event after a state is
+left with q' pages and r' robots is a departure with probability mu 1(q'>0)/nu, an arrival with
+lambda r'/nu, else fictitious.  From
 h_0 = 0
 
     h_{k+1}(x) = (1 - tau) h_k(x) + tau (T h_k(x) - T h_k(x_hat)),
@@ -24,14 +30,18 @@ run with any x_0 thus holds all of them, and the stopping rule for x_hat compare
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.checks import (
     check_array,
+    check_choice,
     check_integer,
     check_integers,
     check_kind,
@@ -40,8 +50,161 @@ from analysis.checks import (
 )
 from analysis.display import brief
 from analysis.kernel_cache import njit
+from analysis.mdp.chains import recurrent_classes
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
+
+State = tuple[int, int, int]
+
+
+@brief
+@read_only_arrays
+@dataclass(frozen=True)
+class FullChain:
+    """The decision process of section 3.1.
+
+    Attributes
+    ----------
+    states : list of (q, r, s)
+        The state space X, in the order of the matrices.
+    transitions : list of two sparse arrays, shape (states, states)
+        ``transitions[a]`` holds the probabilities (19) to (21) under action a; rows of actions that
+        are not allowed are empty.
+    costs : ndarray, shape (2, states)
+        The one-step cost (18), infinite for actions that are not allowed.
+    """
+
+    states: list[State] = field(repr=False)
+    transitions: list[sparse.csr_array] = field(repr=False)
+    costs: Floats = field(repr=False)
+
+    def reachable(self, start: State) -> set[State]:
+        """Return the states that some policy reaches from a state in one step or more."""
+        graph = sparse.csr_array(self.transitions[0] + self.transitions[1])
+        index = {state: number for number, state in enumerate(self.states)}
+        reached: set[int] = set()
+        for first in graph[[index[start]]].nonzero()[1]:
+            reached |= set(csgraph.breadth_first_order(graph, int(first))[0].tolist())
+        return {self.states[number] for number in reached}
+
+    def classes(self) -> tuple[list[list[State]], list[State]]:
+        """Return the closed communicating classes of the process, and the states outside them.
+
+        The process is communicating if there is one class and nothing outside, weakly
+        communicating if there is one class and what lies outside is transient under every policy.
+        """
+        closed = recurrent_classes(sparse.csr_array(self.transitions[0] + self.transitions[1]))
+        closed_classes = [[self.states[n] for n in members] for members in closed]
+        transient = np.setdiff1d(np.arange(len(self.states)), np.concatenate(closed))
+        outside = [self.states[n] for n in transient]
+        return closed_classes, outside
+
+
+MISPRINTS = ("19.2", "19.3", "20.3")
+"""Lines of (19) and (20) that are misprinted."""
+
+
+def state_space(model: RobotControl) -> list[State]:
+    """Return X: (q, r, s) without (0, 0, 2), (0, r, 0) and (q, 0, 1)."""
+    return [
+        (q, r, s)
+        for q in range(model.capacity + 1)
+        for r in range(model.robots + 1)
+        for s in range(3)
+        if not (s == 0 and q == 0) and not (s == 1 and r == 0) and (q, r, s) != (0, 0, 2)
+    ]
+
+
+def allowed_actions(state: State) -> tuple[int, ...]:
+    """Return A_x."""
+    q, r, s = state
+    if s == 2:
+        return (0,)
+    return (1,) if (q, r, s) == (1, 0, 0) else (0, 1)
+
+
+def transition(
+    model: RobotControl, state: State, action: int, *, misprints: tuple[str, ...] = ()
+) -> dict[State, float]:
+    """Return the probabilities of the next state; lines of `MISPRINTS` are taken as printed."""
+    q, r, s = state
+    lam, mu, nu = model.arrival_rate, model.service_rate, model.event_rate
+    if s == 0:
+        queue_after, active_after = q - 1, min(r + action, model.robots)
+    elif s == 1:
+        queue_after, active_after = min(q + 1, model.capacity), r + action - 1
+    else:
+        queue_after, active_after = q, r
+    served = mu * (queue_after > 0) / nu
+    arrived = lam * active_after / nu
+    nothing = 1.0 - served - arrived
+    elsewhere = queue_after
+    if s == 0 and "19.2" in misprints:
+        arrived = lam * r / nu
+        nothing = 1.0 - served - arrived
+    if s == 0 and "19.3" in misprints:
+        nothing = 1.0 - (mu * (queue_after > 0) - lam * r) / nu
+    if s == 1 and "20.3" in misprints:
+        elsewhere = min(q + 1, model.robots)
+    moves = (
+        ((queue_after, active_after, 0), served),
+        ((queue_after, active_after, 1), arrived),
+        ((elsewhere, active_after, 2), nothing),
+    )
+    return {target: chance for target, chance in moves if abs(chance) > 1e-14}
+
+
+def full_chain(model: RobotControl, *, misprints: tuple[str, ...] = ()) -> FullChain:
+    """Return the decision process, corrected unless lines are to be taken as printed.
+
+    Raises
+    ------
+    ValueError
+        If the lines as printed lead out of the state space or give no probabilities, or the model
+        has a speedup, which the draft's process has not.
+
+    Examples
+    --------
+    >>> from analysis.robots import RobotControl
+    >>> chain = full_chain(RobotControl(2, 0.3, 1.0, 3, 1.2))
+    >>> len(chain.states), len(chain.transitions)
+    (28, 2)
+    """
+    check_kind("model", model, RobotControl)
+    if model.speedup is not None:
+        raise ValueError(f"model must be without a speedup, got {model.speedup}")
+    check_kind("misprints", misprints, Iterable)
+    for misprint in misprints:
+        check_choice("misprints", misprint, MISPRINTS)
+    states = state_space(model)
+    index = {state: number for number, state in enumerate(states)}
+    entries: list[list[tuple[int, int, float]]] = [[], []]
+    costs = np.full((2, len(states)), np.inf)
+    nu = model.event_rate
+    for number, state in enumerate(states):
+        q, _, s = state
+        for action in allowed_actions(state):
+            costs[action, number] = model.gamma * (q == 0) + nu * (q == model.capacity and s == 1)
+            row = transition(model, state, action, misprints=misprints)
+            if abs(sum(row.values()) - 1.0) > 1e-12:
+                raise ValueError(
+                    f"misprints must leave probabilities, got a sum of {sum(row.values()):.6g} "
+                    f"from {state} under action {action}"
+                )
+            for target, chance in row.items():
+                if target not in index:
+                    raise ValueError(
+                        f"misprints must not lead out of the state space, got {target} "
+                        f"from {state} under action {action}"
+                    )
+                entries[action].append((number, index[target], chance))
+    shape = (len(states), len(states))
+    transitions = []
+    for moves in entries:
+        rows, columns, chances = (np.array(column) for column in zip(*moves, strict=True))
+        transitions.append(sparse.csr_array((chances, (rows, columns)), shape=shape))
+    return FullChain(states, transitions, costs)
+
 
 #: The draft's tau, and the bound of its stopping rule.
 STEP, TOLERANCE = 0.99999, 1e-5
@@ -94,7 +257,7 @@ class ReferenceRuns:
         Raises ValueError if it is no state, and NotConverged if rounding hides where the stopping
         rule begins to hold for it.
         """
-        q, r, s = checked_reference(reference, self.updates.shape[1:])
+        q, r, s = check_reference(reference, self.updates.shape[1:])
         if self.updates[s, q, r] == -2:
             raise NotConverged(
                 "rounding hides where Proposition 4's stopping rule begins to hold for the "
@@ -124,7 +287,7 @@ def _next_event(h: Floats, arrival_rate: float, service_rate: float, event_rate:
 
 
 @njit
-def operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) -> Floats:
+def apply_operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) -> Floats:
     """Return T h on the whole state space; the entries outside stay 0."""
     _, levels, width = h.shape
     top = width - 1
@@ -158,7 +321,7 @@ def _settled(
     Else return where it does not hold; the search begins at position `first`, where it failed the
     last time.
     """
-    base, moved, found = old[at], new[at] - old[at], -1
+    base, moved, verdict = old[at], new[at] - old[at], -1
     for k in range(states.size):
         position = (first + k) % states.size
         x = states[position]
@@ -169,8 +332,8 @@ def _settled(
             continue
         if change - rounding >= tolerance * (value + rounding):
             return position
-        found = -2
-    return found
+        verdict = -2
+    return verdict
 
 
 @njit
@@ -190,7 +353,7 @@ def iterate(
     cost = np.full(references.size, np.nan)
     waiting, first = references.size, references[0]
     for update in range(1, max_updates + 2):
-        image = operator(h, rates[0], rates[1], rates[2])
+        image = apply_operator(h, rates[0], rates[1], rates[2])
         flat_image, flat = image.ravel(), h.ravel()
         for k in range(references.size):
             if updates[k] == update - 1:
@@ -215,12 +378,12 @@ def iterate(
 
 def state_mask(shape: tuple[int, int]) -> Bools:
     """Return which (s, q, r) are states, shape (3, K + 1, N + 1)."""
-    inside = np.ones((3, *shape), dtype=np.bool_)
-    inside[0, 0] = inside[1, :, 0] = inside[2, 0, 0] = False
-    return inside
+    is_state = np.ones((3, *shape), dtype=np.bool_)
+    is_state[0, 0] = is_state[1, :, 0] = is_state[2, 0, 0] = False
+    return is_state
 
 
-def checked_run(
+def check_run(
     model: RobotControl, step: float, tolerance: float, max_updates: int
 ) -> tuple[float, float, int]:
     """Return tau, the bound of the stopping rule and the limit, or raise ValueError."""
@@ -232,14 +395,14 @@ def checked_run(
     return step, tolerance, check_integer("max_updates", max_updates, 1)
 
 
-def checked_reference(reference: ArrayLike, shape: tuple[int, ...]) -> tuple[int, int, int]:
+def check_reference(reference: ArrayLike, shape: tuple[int, ...]) -> tuple[int, int, int]:
     """Return a reference state (q, r, s) of a queue of shape (K + 1, N + 1), or raise."""
     state = check_integers("reference", reference)
     if state.shape != (3,):
         raise ValueError(f"reference must be a state (q, r, s), got {shown(reference)}")
     q, r, s = (int(number) for number in state)
-    inside = 0 <= q < shape[0] and 0 <= r < shape[1] and s in (0, 1, 2)
-    if not inside or (s == 0 and q == 0) or (s == 1 and r == 0) or (q == r == 0):
+    in_range = 0 <= q < shape[0] and 0 <= r < shape[1] and s in (0, 1, 2)
+    if not in_range or (s == 0 and q == 0) or (s == 1 and r == 0) or (q == r == 0):
         raise ValueError(
             f"reference must be a state (q, r, s) with q from 0 to {shape[0] - 1}, r from 0 to "
             f"{shape[1] - 1} and an event s that can occur, got {(q, r, s)}"
@@ -247,7 +410,7 @@ def checked_reference(reference: ArrayLike, shape: tuple[int, ...]) -> tuple[int
     return q, r, s
 
 
-def why_none(model: RobotControl, updates: int, tolerance: float, max_updates: int) -> str:
+def explain_no_count(model: RobotControl, updates: int, tolerance: float, max_updates: int) -> str:
     """Return why a run has no count of updates: -1 at the limit, -2 where rounding hides it."""
     load = model.robots * model.arrival_rate / model.service_rate
     at = f"a tolerance of {tolerance:g} and robots * arrival_rate / service_rate = {load:g}"
@@ -305,24 +468,24 @@ def proposition_4(
     >>> round(run.cost, 4)
     0.5751
     """
-    step, tolerance, max_updates = checked_run(model, step, tolerance, max_updates)
-    q, r, s = checked_reference(reference, model.shape)
-    inside = state_mask(model.shape)
-    h = np.zeros(inside.shape)
+    step, tolerance, max_updates = check_run(model, step, tolerance, max_updates)
+    q, r, s = check_reference(reference, model.shape)
+    is_state = state_mask(model.shape)
+    h = np.zeros(is_state.shape)
     if initial is not None:
         h = check_array("initial", initial).copy()
-        if h.shape != inside.shape or h[s, q, r] != 0.0:
+        if h.shape != is_state.shape or h[s, q, r] != 0.0:
             raise ValueError(
-                f"initial must have shape {inside.shape} and be 0 at the reference state "
+                f"initial must have shape {is_state.shape} and be 0 at the reference state "
                 f"{reference}, got shape {h.shape}"
             )
-        h[~inside] = 0.0
+        h[~is_state] = 0.0
     rates = (model.arrival_rate, model.service_rate, model.gamma)
-    x_hat = np.array([np.ravel_multi_index((s, q, r), inside.shape)])
-    found, cost = iterate(h, rates, np.flatnonzero(inside), x_hat, step, tolerance, max_updates)
-    updates = int(found[0])
+    x_hat = np.array([np.ravel_multi_index((s, q, r), is_state.shape)])
+    counts, cost = iterate(h, rates, np.flatnonzero(is_state), x_hat, step, tolerance, max_updates)
+    updates = int(counts[0])
     if updates < 0:
-        raise NotConverged(why_none(model, updates, tolerance, max_updates))
+        raise NotConverged(explain_no_count(model, updates, tolerance, max_updates))
     ahead = _next_event(h, model.arrival_rate, model.service_rate, model.event_rate)
     better = np.zeros(model.shape, dtype=np.bool_)
     better[:, :-1] = ahead[:, 1:] < ahead[:, :-1]
@@ -331,7 +494,7 @@ def proposition_4(
     policy[0, 1, 0] = True
     policy[1, :-1, 1:] = better[1:, :-1]
     policy[1, -1, 1:] = better[-1, :-1]
-    h[~inside] = np.nan
+    h[~is_state] = np.nan
     return PrintedRun(float(cost[0]), updates, h, policy)
 
 
@@ -347,17 +510,17 @@ def every_reference(
     Arguments and errors are those of `proposition_4`; NotConverged also if the limit is reached for
     some reference state.
     """
-    step, tolerance, max_updates = checked_run(model, step, tolerance, max_updates)
-    inside = state_mask(model.shape)
-    states = np.flatnonzero(inside)
+    step, tolerance, max_updates = check_run(model, step, tolerance, max_updates)
+    is_state = state_mask(model.shape)
+    states = np.flatnonzero(is_state)
     rates = (model.arrival_rate, model.service_rate, model.gamma)
-    h = np.zeros(inside.shape)
+    h = np.zeros(is_state.shape)
     updates, cost = iterate(h, rates, states, states, step, tolerance, max_updates)
     if (updates == -1).any():
-        left = int((updates == -1).sum())
+        unsettled = int((updates == -1).sum())
         raise NotConverged(
-            f"{left} reference states: {why_none(model, -1, tolerance, max_updates)}"
+            f"{unsettled} reference states: {explain_no_count(model, -1, tolerance, max_updates)}"
         )
-    all_updates, all_costs = np.full(inside.shape, -1), np.full(inside.shape, np.nan)
-    all_updates[inside], all_costs[inside] = updates, cost
+    all_updates, all_costs = np.full(is_state.shape, -1), np.full(is_state.shape, np.nan)
+    all_updates[is_state], all_costs[is_state] = updates, cost
     return ReferenceRuns(all_updates, all_costs)

@@ -1,1 +1,0 @@
-"""The draft's own decision process and algorithm."""
