@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg.lapack import dgetrf
 
 from analysis.restarts import RestartArm, whittle_index, whittle_indices
-from analysis.restarts.instances.generators import (
+from analysis.restarts.instances import (
     random_walk,
     slide_arm,
     slide_arms,
@@ -125,7 +125,7 @@ def large_rows(states: int) -> Iterator[dict[str, Any]]:
     for shape, kernel in (("a band", random_walk), ("a triangle", uniform_wear)):
         arm = slide_arm(kernel(states, 0.5))
         ours, found = best(lambda arm=arm: whittle_index(arm, DISCOUNT), 5)
-        with patch.object(elimination, "factors_in_envelope", lambda *of: None):
+        with patch.object(elimination, "factorise_in_envelope", lambda *of: None):
             theirs, dense = best(lambda arm=arm: whittle_index(arm, DISCOUNT), 3)
         note = difference(found.index, dense.index)
         name = f"index, {states} states, passive matrix {shape}"

@@ -6,6 +6,12 @@ contractions, one along each arm's axis: with Q for an active arm, whose axis th
 with P for a passive one on the few states that are left. Values are normalised by 1 - b, as on
 slide 5; value iteration stops on the bounds of MacQueen and Porteus, which enclose the true values.
 
+In the compiled part joint states are numbered with the last arm's state running fastest. `active`
+has for each action the arms that it activates, `kernels` (arms, K, K) and `resets` (arms, K) hold
+P and Q of every arm, `costs` (actions, joint states) the cost of an epoch, normalised, and `places`
+the entry of its action's expectations that a joint state reads: that of the states of its passive
+arms.
+
 Source: the restart slides (2019), slides 5, 6 and 19.
 """
 
@@ -19,9 +25,143 @@ import numpy as np
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_array, check_choice, check_kind, check_number
-from analysis.restarts.joint_sweeps import mark_highest, value_iteration
+from analysis.kernel_cache import njit
 from analysis.restarts.policies import RestartBandit, Scores, check_scores
 from analysis.results import DiscountedSolution, NotConverged
+
+
+@njit
+def mark_highest(joint, active, lower_arms, allowed):  # type: ignore[no-untyped-def]
+    """Mark the actions whose active arms all score at least as high as the passive ones.
+
+    Of the actions that tie, the first in lexicographic order has the lower arms.
+    """
+    states = joint.shape[1]
+    open_yet = np.ones(states, dtype=np.bool_)
+    for number in range(active.shape[0]):
+        least_active, most_passive = np.full(states, np.inf), np.full(states, -np.inf)
+        for n in range(joint.shape[0]):
+            for state in range(states):
+                if active[number, n]:
+                    least_active[state] = min(least_active[state], joint[n, state])
+                else:
+                    most_passive[state] = max(most_passive[state], joint[n, state])
+        for state in range(states):
+            highest = least_active[state] >= most_passive[state]
+            allowed[number, state] = highest and open_yet[state]
+            if highest and lower_arms:
+                open_yet[state] = False
+
+
+@njit
+def value_iteration(  # type: ignore[no-untyped-def]
+    values, policy, shape, kernels, resets, active, places, costs, discount, allowed, worst, ends,
+    tolerance, limit,
+):  # fmt: skip
+    """Iterate in place; return the sweeps, the bounds' half-width and whether it is small enough.
+
+    No expectation depends on any but the states `ends`; the others are done in the last sweep.
+    """
+    sign = -1.0 if worst else 1.0
+    room = 0
+    for number in range(active.shape[0]):
+        room = max(room, places[number, values.size - 1] + 1)
+    expected = np.empty((active.shape[0], room))
+    looked_up = expected.ravel()
+    first, at, cost = _choices(allowed, places, costs, ends, expected.shape[1])
+    factor = discount / (1.0 - discount)
+    for sweep in range(limit):  # noqa: B007
+        _expect(values, shape, kernels, resets, active, expected)
+        low, high, largest = np.inf, -np.inf, 1e-300
+        for k in range(ends.size):
+            least = np.inf
+            for i in range(first[k], first[k + 1]):
+                to_go = sign * (cost[i] + discount * looked_up[at[i]])
+                least = to_go if to_go < least else least
+            change = sign * least - values[ends[k]]
+            if change < low:
+                low = change
+            if change > high:
+                high = change
+            if abs(least) > largest:
+                largest = abs(least)
+            values[ends[k]] = sign * least
+        converged = factor * (high - low) <= 2.0 * tolerance * largest
+        if converged:
+            break
+    for state in ends:
+        values[state] += factor * (low + high) / 2.0
+    _expect(values, shape, kernels, resets, active, expected)
+    for state in range(values.size):
+        least = np.inf
+        for number in range(active.shape[0]):
+            if allowed[number, state]:
+                position = places[number, state]
+                to_go = sign * (costs[number, state] + discount * expected[number, position])
+                if to_go < least:
+                    least, policy[state] = to_go, number
+        values[state] = sign * least
+    return sweep + 1, factor * (high - low) / 2.0, converged
+
+
+@njit
+def _choices(allowed, places, costs, states, room):  # type: ignore[no-untyped-def]
+    """List what the states may choose, one state after another: first, place and cost.
+
+    State k has the choices from first[k] to first[k + 1]; each action's places take up `room`.
+    """
+    first, total = np.zeros(states.size + 1, dtype=np.int64), 0
+    most = allowed.shape[0] * states.size
+    position, cost = np.empty(most, dtype=np.int64), np.empty(most)
+    for k in range(states.size):
+        for number in range(allowed.shape[0]):
+            if allowed[number, states[k]]:
+                position[total] = number * room + places[number, states[k]]
+                cost[total] = costs[number, states[k]]
+                total += 1
+        first[k + 1] = total
+    return first, position, cost
+
+
+@njit
+def _expect(values, shape, kernels, resets, active, expected):  # type: ignore[no-untyped-def]
+    """Write E V(next) of every action, flat, the axes of active arms dropped."""
+    work = np.empty((3, values.size))
+    row = work[2]
+    for number in range(active.shape[0]):
+        source, size, turn, outer = values, values.size, 0, 1
+        for n in range(shape.size):
+            if not active[number, n]:
+                outer *= shape[n]
+                continue
+            inner = size // (outer * shape[n])
+            target = work[turn]
+            target[: outer * inner] = 0.0
+            for a in range(outer):
+                for y in range(shape[n]):
+                    if resets[n, y] > 0:
+                        begin = (a * shape[n] + y) * inner
+                        for c in range(inner):
+                            target[a * inner + c] += resets[n, y] * source[begin + c]
+            source, size, turn = target, outer * inner, 1 - turn
+        # From here the first axis is taken off and put back last, so that sums run along rows.
+        for n in range(shape.size):
+            if active[number, n]:
+                continue
+            states = shape[n]
+            columns = size // states
+            target = work[turn]
+            for x in range(states):
+                row[:columns] = 0.0
+                for y in range(states):
+                    if kernels[n, x, y] > 0:
+                        for c in range(columns):
+                            row[c] += kernels[n, x, y] * source[y * columns + c]
+                for c in range(columns):
+                    target[c * states + x] = row[c]
+            source, turn = target, 1 - turn
+        expected[number, :size] = source[:size]
+
 
 #: Joint systems beyond this many states are refused rather than started.
 MOST_JOINT_STATES = 2_000_000
@@ -111,10 +251,10 @@ class JointModel:
             raise ValueError(
                 f"initial_values must have shape {self.bandit.shape}, got {values.shape}"
             )
-        found, policy = values.ravel(), np.zeros(values.size, dtype=np.int64)
+        outcome, policy = values.ravel(), np.zeros(values.size, dtype=np.int64)
         limit = int(50 / (1 - self.bandit.discount)) + 100
         iterations, residual, converged = value_iteration(
-            found, policy, *self._problem, allowed.reshape(len(allowed), -1), worst,
+            outcome, policy, *self._problem, allowed.reshape(len(allowed), -1), worst,
             self._ends, tolerance, limit,
         )  # fmt: skip
         if not converged:
@@ -122,9 +262,9 @@ class JointModel:
                 f"bounds are still {2 * residual:.3g} apart after {iterations} iterations"
             )
         # Bounds that meet say nothing of what rounding has added up to.
-        rounding = np.finfo(float).eps * np.abs(found).max() / (1 - self.bandit.discount)
+        rounding = np.finfo(float).eps * np.abs(outcome).max() / (1 - self.bandit.discount)
         return DiscountedSolution(
-            values=found.reshape(values.shape),
+            values=outcome.reshape(values.shape),
             policy=policy.reshape(values.shape),
             iterations=iterations,
             residual=float(max(residual, rounding)),
@@ -176,7 +316,7 @@ def solve_joint(
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
     >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
     >>> float(solve_joint(bandit).values[0, 0, 0].round(4))
@@ -225,7 +365,7 @@ def evaluate_scores(
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
     >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
     >>> from analysis.restarts import index_scores

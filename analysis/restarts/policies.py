@@ -50,7 +50,7 @@ class RestartBandit:
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> arms = tuple(slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8))
     >>> len(RestartBandit(arms, budget=1, discount=0.9).arms)
     3
@@ -86,12 +86,12 @@ def level_ties(scores: Scores) -> Scores:
     Each run of neighbouring values closer than `TIE` times the largest is levelled. Otherwise
     rounding would decide between arms that tie, and differently on another machine.
     """
-    every = np.concatenate(scores)
-    order = np.argsort(every, kind="stable")
-    ranked = every[order]
-    apart = np.diff(ranked, prepend=-np.inf) > TIE * np.abs(every).max()
-    level = np.empty_like(every)
-    level[order] = ranked[np.flatnonzero(apart)[np.cumsum(apart) - 1]]
+    flat_scores = np.concatenate(scores)
+    order = np.argsort(flat_scores, kind="stable")
+    ranked = flat_scores[order]
+    starts_level = np.diff(ranked, prepend=-np.inf) > TIE * np.abs(flat_scores).max()
+    level = np.empty_like(flat_scores)
+    level[order] = ranked[np.flatnonzero(starts_level)[np.cumsum(starts_level) - 1]]
     return np.split(level, np.cumsum([len(table) for table in scores])[:-1])
 
 
@@ -101,7 +101,7 @@ def index_scores(bandit: RestartBandit) -> Scores:
     Examples
     --------
     >>> from analysis.restarts import RestartBandit
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> arms = tuple(slide_arm(one_step(4, stay)) for stay in (0.2, 0.8))
     >>> [score.round(2).tolist() for score in index_scores(RestartBandit(arms, 1, 0.9))]
     [[-4.5, -2.4, 6.78, 26.32], [-4.5, -0.29, 18.56, 56.6]]
@@ -118,7 +118,7 @@ def myopic_scores(bandit: RestartBandit) -> Scores:
     Examples
     --------
     >>> from analysis.restarts import RestartBandit
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> arms = tuple(slide_arm(one_step(4, stay)) for stay in (0.2, 0.8))
     >>> [score.round(2).tolist() for score in myopic_scores(RestartBandit(arms, 1, 0.9))]
     [[-4.5, -3.5, -0.5, 4.5], [-4.5, -3.5, -0.5, 4.5]]

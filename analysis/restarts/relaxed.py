@@ -37,10 +37,10 @@ def from_states(
     the crossings, shape (arms, states), are the subsidies at which policies k and k + 1 cost the
     same.
     """
-    left = 1 - discount
-    found = eliminate_all(arms, discount)
-    rate = found.cost / found.length
-    activity = found.activity
+    one_minus_discount = 1 - discount
+    eliminations = eliminate_all(arms, discount)
+    rate = eliminations.cost / eliminations.length
+    activity = eliminations.activity
     if any(arm.reset[state] != 1 for arm, state in zip(arms, states, strict=True)):
         placed = [
             RestartArm(arm.passive, np.eye(arm.states)[state], arm.passive_cost, arm.active_cost)
@@ -49,9 +49,9 @@ def from_states(
         first = eliminate_all(placed, discount)
         # What remains, discounted, when the first cycle is over and the next starts from Q.
         remaining = discount * first.activity * first.length
-        rate = left * first.cost + remaining * rate
-        activity = remaining * (left / discount + activity)
-    return rate, activity, found.crossings
+        rate = one_minus_discount * first.cost + remaining * rate
+        activity = remaining * (one_minus_discount / discount + activity)
+    return rate, activity, eliminations.crossings
 
 
 def _by_size(bandit: RestartBandit) -> Iterator[Ints]:
@@ -81,7 +81,7 @@ def relaxed_bound(
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
     >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
     >>> bound, price = relaxed_bound(bandit)
@@ -100,8 +100,10 @@ def relaxed_bound(
     prices = np.concatenate(crossings)
     order = np.argsort(prices, kind="stable")
     drops = np.concatenate([-np.diff(activity, axis=1).ravel() for activity in activities])
-    after = sum(float(activity[:, 0].sum()) for activity in activities) - np.cumsum(drops[order])
-    subsidy = float(prices[order[np.argmax(after <= bandit.budget)]])
+    activity_after = sum(float(activity[:, 0].sum()) for activity in activities) - np.cumsum(
+        drops[order]
+    )
+    subsidy = float(prices[order[np.argmax(activity_after <= bandit.budget)]])
     total = sum(
         float((d + subsidy * n).min(axis=1).sum()) for d, n in zip(rates, activities, strict=True)
     )

@@ -69,9 +69,9 @@ class Paths:
         slides' eps_myp for the index policy against the myopic one; its interval is by the delta
         method.
         """
-        mine, theirs = self._of(name), self._of(other)
-        ratio = mine.mean() / theirs.mean()
-        around = Estimate.of((mine - ratio * theirs) / theirs.mean(), level)
+        costs, other_costs = self._of(name), self._of(other)
+        ratio = costs.mean() / other_costs.mean()
+        around = Estimate.of((costs - ratio * other_costs) / other_costs.mean(), level)
         saved, half = 100 * (1 - ratio), 100 * around.half_width
         return Estimate(saved, saved - half, saved + half, around.replications)
 
@@ -118,7 +118,7 @@ def simulate(
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
     >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
     >>> rng = np.random.default_rng(0)
@@ -267,9 +267,9 @@ def _run_block(  # type: ignore[no-untyped-def]
                 # One round of insertion into the sorted best, without branches.
                 for k in range(budget):
                     for p in range(count):
-                        held = best[q, k, p]
-                        best[q, k, p] = max(held, rank[p])
-                        rank[p] = min(held, rank[p])
+                        previous = best[q, k, p]
+                        best[q, k, p] = max(previous, rank[p])
+                        rank[p] = min(previous, rank[p])
         for q in range(policies):
             for k in range(budget):
                 for p in range(count):

@@ -28,7 +28,7 @@ from analysis.learning.studies.learning_trap.experiment import belief, example
 from analysis.report.pages.directives.explorables import COMMON_SCRIPTS
 from analysis.report.paths import BOOK
 from analysis.restarts import RestartArm, thresholds
-from analysis.restarts.instances.generators import unstructured_arm
+from analysis.restarts.instances import unstructured_arm
 from analysis.robots import (
     RobotControl,
     loss_rate,

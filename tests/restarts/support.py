@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from analysis.restarts import RestartArm
-from analysis.restarts.instances.generators import kernel_names, random_kernel
+from analysis.restarts.instances import kernel_names, random_kernel
 
 
 def action_values(

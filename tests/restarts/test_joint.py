@@ -10,7 +10,7 @@ import pytest
 from quantecon.markov import DiscreteDP
 from scipy.optimize import linprog
 
-from analysis.restarts.instances.generators import slide_arms
+from analysis.restarts.instances import slide_arms
 from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
 from analysis.restarts.policies import (
     RestartBandit,
@@ -55,7 +55,7 @@ def prioritised(bandit: RestartBandit, scores: list[np.ndarray]) -> np.ndarray:
 
 @pytest.mark.parametrize("budget", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
-def test_optimum_agrees_with_a_public_solver(seed, budget):
+def test_optimum_matches_public_solver(seed, budget):
     bandit = small(10 * seed, budget)
     rewards, kernel = enumerated(bandit)
     theirs = DiscreteDP(rewards, kernel, bandit.discount).solve("policy_iteration")
@@ -65,7 +65,7 @@ def test_optimum_agrees_with_a_public_solver(seed, budget):
 
 
 @pytest.mark.parametrize("budget", [1, 2])
-def test_value_of_a_priority_policy_solves_its_linear_equations(budget):
+def test_policy_value_solves_equations(budget):
     bandit = small(3, budget)
     rewards, kernel = enumerated(bandit)
     for scores in (index_scores(bandit), myopic_scores(bandit), lookahead_scores(bandit)):
@@ -79,7 +79,7 @@ def test_value_of_a_priority_policy_solves_its_linear_equations(budget):
 
 
 @pytest.mark.parametrize("budget", [1, 2])
-def test_ties_go_to_the_lower_arm(budget):
+def test_ties_go_to_lower_arm(budget):
     bandit = small(0, budget)
     assert (evaluate_scores(bandit, [np.zeros(k) for k in bandit.shape]).policy == 0).all()
     scores = [np.arange(k) % 2.0 for k in bandit.shape]
@@ -89,7 +89,7 @@ def test_ties_go_to_the_lower_arm(budget):
 
 @pytest.mark.parametrize("ties", ["best", "worst"])
 @pytest.mark.parametrize("budget", [1, 2])
-def test_ties_broken_in_the_best_and_worst_way_bound_every_order_of_the_arms(budget, ties):
+def test_tie_rules_bound_every_order(budget, ties):
     # Every arm has a score of 0, 1 or 2, so that many tie; an order of the arms breaks ties.
     bandit = small(5, budget)
     scores = [np.arange(k) % 3.0 for k in bandit.shape]
@@ -110,14 +110,14 @@ def test_ties_broken_in_the_best_and_worst_way_bound_every_order_of_the_arms(bud
     assert np.take_along_axis(allowed, chosen[None], axis=0).all()
 
 
-def test_without_ties_there_is_nothing_to_break():
+def test_no_ties_nothing_to_break():
     bandit = small(1)
     index = index_scores(bandit)
     values = [evaluate_scores(bandit, index, ties=t).values for t in ("lower arm", "best", "worst")]
     assert np.allclose(values, values[0], atol=1e-8)
 
 
-def test_new_arms_tie_with_the_slides_costs_whatever_their_kernels():
+def test_new_arms_tie():
     rng = np.random.default_rng(0)
     kernels = ("lazy-wearing", "shock", "sorted-simplex")
     arms = tuple(slide_arms(name, 1, 5, rng)[0] for name in kernels)
@@ -125,7 +125,7 @@ def test_new_arms_tie_with_the_slides_costs_whatever_their_kernels():
     assert scores[0][0] == scores[1][0] == scores[2][0] == pytest.approx(-8)
 
 
-def test_ties_are_levelled_and_nothing_else():
+def test_only_ties_are_levelled():
     scores = [np.array([1.0, 2.0 + 1e-13]), np.array([2.0, 1.0 + 1e-6, 5.0])]
     found = level_ties(scores)
     assert found[0][1] == found[1][0] == 2.0
@@ -134,7 +134,7 @@ def test_ties_are_levelled_and_nothing_else():
 
 
 @pytest.mark.parametrize("kernel", ["sorted-simplex", "lazy-wearing", "one-step", "shock"])
-def test_bound_optimum_index_and_lowest_index_are_ordered(
+def test_bound_optimum_and_index_ordered(
     kernel,
 ):
     rng = np.random.default_rng(7)
@@ -151,7 +151,7 @@ def test_bound_optimum_index_and_lowest_index_are_ordered(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_relaxed_bound_is_the_optimum_of_the_linear_program(seed):
+def test_relaxed_bound_matches_linear_program(seed):
     bandit = small(20 * seed, 1)
     initial_state = (1, 0, 3)
     # Occupation measures x(s, a) of each arm; activity of all sums to the budget.
@@ -176,7 +176,7 @@ def test_relaxed_bound_is_the_optimum_of_the_linear_program(seed):
     assert relaxed_bound(bandit, initial_state)[0] == pytest.approx(found.fun, abs=1e-8)
 
 
-def test_many_arms_make_too_many_joint_states():
+def test_too_many_joint_states():
     rng = np.random.default_rng(0)
     bandit = RestartBandit(tuple(slide_arms("one-step", 100, 3, rng)), 1, 0.9)
     assert bandit.joint_states == 3**100
@@ -185,28 +185,26 @@ def test_many_arms_make_too_many_joint_states():
 
 
 @pytest.mark.parametrize("budget", [0, 3, 4, 1.5])
-def test_bad_budgets_are_refused(budget):
-    with pytest.raises(ValueError, match=rf"budget must be an integer in \[1, 2\], got {budget}"):
+def test_wrong_budget_is_refused(budget):
+    with pytest.raises(ValueError, match=r"budget"):
         small(0, budget)
 
 
-def test_unknown_ties_tolerances_and_starting_values_are_refused():
+def test_wrong_options_are_refused():
     bandit = small(0)
-    with pytest.raises(
-        ValueError, match="ties must be one of lower arm, best, worst, got 'random'"
-    ):
+    with pytest.raises(ValueError, match="ties"):
         evaluate_scores(bandit, index_scores(bandit), ties="random")
-    with pytest.raises(ValueError, match=r"tolerance must be a number in \(0, inf\), got -1"):
+    with pytest.raises(ValueError, match="tolerance"):
         solve_joint(bandit, tolerance=-1)
-    with pytest.raises(ValueError, match=r"initial_values must have shape \(2, 3, 4\), got \(3,\)"):
+    with pytest.raises(ValueError, match="initial_values"):
         solve_joint(bandit, initial_values=np.zeros(3))
 
 
-def test_bad_scores_starts_and_discounts_are_refused():
+def test_wrong_scores_are_refused():
     bandit = small(0)
     with pytest.raises(ValueError, match=r"scores\[1\] must have shape \(3,\), got \(2,\)"):
         evaluate_scores(bandit, [np.zeros(2)] * 3)
-    with pytest.raises(ValueError, match="scores must hold one array for each of 3 arms, got 2"):
+    with pytest.raises(ValueError, match="scores"):
         evaluate_scores(bandit, [np.zeros(2)] * 2)
     with pytest.raises(ValueError, match=r"arms\[1\] must be a RestartArm, got 2"):
         RestartBandit((bandit.arms[0], 2), 1, 0.9)
@@ -216,5 +214,5 @@ def test_bad_scores_starts_and_discounts_are_refused():
         ValueError, match=r"initial_state\[2\] must be an integer in \[0, 3\], got 4"
     ):
         relaxed_bound(bandit, (0, 0, 4))
-    with pytest.raises(ValueError, match=r"discount must be a number in \(0, 1\), got 1"):
+    with pytest.raises(ValueError, match="discount"):
         RestartBandit(bandit.arms, 1, 1)

@@ -10,8 +10,14 @@ import pandas as pd
 from analysis.arrays import Floats
 from analysis.report import save_value
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.instances.applications import crawler_index, machine
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT, one_step, slide_arm, slide_arms
+from analysis.restarts.instances import (
+    SLIDE_DISCOUNT,
+    crawler_index,
+    machine,
+    one_step,
+    slide_arm,
+    slide_arms,
+)
 from analysis.restarts.joint import evaluate_scores, solve_joint
 from analysis.restarts.policies import RestartBandit, index_scores
 from analysis.restarts.relaxed import relaxed_bound

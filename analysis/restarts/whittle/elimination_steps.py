@@ -20,7 +20,7 @@ CLOSE = 1e-11
 UNDECIDED = -1
 
 
-def subtract(a, den, k, pivot):  # type: ignore[no-untyped-def]
+def eliminate_state(a, den, k, pivot):  # type: ignore[no-untyped-def]
     """Eliminate state k from the rows and columns after it, and from `den`.
 
     In whole arrays, where neither factor is 0: balls take ten times as long one by one.
@@ -32,9 +32,9 @@ def subtract(a, den, k, pivot):  # type: ignore[no-untyped-def]
     a[np.ix_(rows, columns)] -= np.multiply.outer(factors, a[k, columns])
 
 
-@overload(subtract)
+@overload(eliminate_state)
 def _compiled_subtract(a, den, k, pivot):  # type: ignore[no-untyped-def]
-    """Return what `subtract` is where it is compiled: the same, entry by entry."""
+    """Return what `eliminate_state` is where it is compiled: the same, entry by entry."""
 
     def one_by_one(a, den, k, pivot):  # type: ignore[no-untyped-def]
         states = a.shape[0]
@@ -85,13 +85,13 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
         off = 0.0
         for j in range(k + 1, states):
             off -= a[k, j]
-        rise, here = excess[0, k] / den[k], den[k]
-        weights[k], dens[k] = weight, here
+        rise, own_den = excess[0, k] / den[k], den[k]
+        weights[k], dens[k] = weight, own_den
         for p in range(excess.shape[0]):
-            one = excess[p, k] / here
-            rises[p, k] = one
+            step = excess[p, k] / own_den
+            rises[p, k] = step
             for i in range(k + 1, states):
-                excess[p, i] -= one * den[i]
+                excess[p, i] -= step * den[i]
         if k > 0:
             for p in range(1, excess.shape[0]):
                 for i in range(k + 1, states):
@@ -99,7 +99,7 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
         if closing == states:
             level += rise
         critical[k] = level
-        pivot = leak * here + off
+        pivot = leak * own_den + off
         if pivot == 0.0:
             cost[k + 1], length[k + 1], ends[k + 1] = cost[k], length[k], ends[k]
             if visits[k] > 0:
@@ -113,12 +113,12 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
             continue
         first = visits[k] / pivot
         if closing == states:
-            cost[k + 1] = cost[k] + first * (level * here)
-            weight += discount * first * here
+            cost[k + 1] = cost[k] + first * (level * own_den)
+            weight += discount * first * own_den
             length[k + 1] = weight
         else:
             cost[k + 1], length[k + 1] = cost[k], length[k]
-            weight += first * here
+            weight += first * own_den
             if weight > 0:
                 cost[k + 1], length[k + 1] = np.nan, np.inf
         total = 0.0
@@ -126,7 +126,7 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
             visits[j] -= first * a[k, j]
             total += visits[j]
         ends[k + 1] = total
-        subtract(a, den, k, pivot)
+        eliminate_state(a, den, k, pivot)
     weights[states] = weight
     return states, UNDECIDED if undecided else closing
 
@@ -137,8 +137,10 @@ def _least(excess, den, order, k):  # type: ignore[no-untyped-def]
     s = k
     for i in range(k + 1, den.shape[0]):
         # Compared without dividing; den is never negative.
-        left, right = excess[i] * den[s], excess[s] * den[i]
-        if den[i] > 0 and (den[s] == 0 or left < right or (left == right and order[i] < order[s])):
+        candidate, incumbent = excess[i] * den[s], excess[s] * den[i]
+        if den[i] > 0 and (
+            den[s] == 0 or candidate < incumbent or (candidate == incumbent and order[i] < order[s])
+        ):
             s = i
     return s
 
@@ -157,7 +159,9 @@ def _swap(a, visits, excess, den, order, k, s):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def start(passive, reset, c0, c1, discount, a, visits, excess, den, cost, length, ends):  # type: ignore[no-untyped-def]
+def set_up_elimination(
+    passive, reset, c0, c1, discount, a, visits, excess, den, cost, length, ends
+):  # type: ignore[no-untyped-def]
     """Set an elimination up; return what the index begins from, the range of r and of the costs.
 
     Costs are counted from the least of either action, which keeps small differences exact: that
@@ -180,7 +184,7 @@ def start(passive, reset, c0, c1, discount, a, visits, excess, den, cost, length
 
 
 @register_jitable
-def add_up(begin, rises, weights, crossings):  # type: ignore[no-untyped-def]
+def sum_crossings(begin, rises, weights, crossings):  # type: ignore[no-untyped-def]
     """Add up the crossings: `begin`, and every rise times its weight."""
     total = begin
     for k in range(rises.shape[0]):
@@ -189,8 +193,8 @@ def add_up(begin, rises, weights, crossings):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def count_in_full(c0, c1, discount, critical, cost, length, ends):  # type: ignore[no-untyped-def]
-    """Add the least costs, from which `start` counts, and turn the ends of cycles into N."""
+def restore_costs(c0, c1, discount, critical, cost, length, ends):  # type: ignore[no-untyped-def]
+    """Add the least costs, which `set_up_elimination` took off, and turn ends of cycles into N."""
     idle, repair = c0.min(), c1.min()
     for k in range(critical.shape[0]):
         critical[k] += idle - (1.0 - discount) * repair
@@ -208,15 +212,15 @@ def _largest_error(rises, dens, weights, crossings, unsure, direct, closing, spr
     once all states of such a run are passive: that of the next, infinite where a class has closed.
     """
     states = rises.shape[0]
-    after = weights[states] if closing == states else np.inf
+    next_weight = weights[states] if closing == states else np.inf
     worst, run = np.finfo(np.float64).eps, 0.0
     for k in range(states - 1, -1, -1):
         tied = k > 0 and abs(rises[k]) <= unsure[k] and unsure[k] > 0.0
         if tied:
-            run = max(run, unsure[k] * dens[k] * after)
+            run = max(run, unsure[k] * dens[k] * next_weight)
         error = direct[k] + run
         if not tied:
-            run, after = 0.0, weights[k]
+            run, next_weight = 0.0, weights[k]
         if error != 0.0:
             error /= abs(crossings[k]) + spread
             if not error < np.inf:  # a term has overflowed, or is none
@@ -237,7 +241,7 @@ def _bounded_error(rises, dens, weights, crossings, closing, reach, spread, roun
 
 
 @njit
-def read_factors(  # type: ignore[no-untyped-def]
+def read_elimination(  # type: ignore[no-untyped-def]
     c0, c1, discount, base, r, h, g, first, pivots,
     critical, crossings, cost, length, activity,
 ):  # fmt: skip
@@ -265,11 +269,11 @@ def read_factors(  # type: ignore[no-untyped-def]
     if discount == 1.0:
         closing = states - 1
         cost[states], length[states], activity[states] = np.nan, np.inf, 0.0
-    add_up((c0.min() - c1.min()) - discount * base, rises, length, crossings)
+    sum_crossings((c0.min() - c1.min()) - discount * base, rises, length, crossings)
     rounding = 4.0 * ROUNDING / least
     rising = _is_rising(rises, rounding * reach)
     error = _bounded_error(rises, dens, length, crossings, closing, reach, spread, rounding)
-    count_in_full(c0, c1, discount, critical, cost, length, activity)
+    restore_costs(c0, c1, discount, critical, cost, length, activity)
     return rising, error
 
 
@@ -296,7 +300,7 @@ def eliminate_arm(  # type: ignore[no-untyped-def]
     a, excess = np.empty((states, states)), np.empty((1 + probes, states))
     rises, weights = np.empty((1 + probes, states)), np.empty(states + 1)
     den, visits, dens = np.empty(states), np.empty(states), np.empty(states)
-    begin, reach, spread = start(
+    begin, reach, spread = set_up_elimination(
         passive, reset, c0, c1, discount, a, visits, excess, den, cost, length, activity
     )
     for p in range(probes):
@@ -307,7 +311,7 @@ def eliminate_arm(  # type: ignore[no-untyped-def]
     )  # fmt: skip
     if done < states:
         return False, False, np.inf
-    add_up(begin, rises[0], weights, crossings)
+    sum_crossings(begin, rises[0], weights, crossings)
     if closing == UNDECIDED:
         rising, error = False, np.inf
     elif probes:
@@ -315,7 +319,7 @@ def eliminate_arm(  # type: ignore[no-untyped-def]
     else:
         rising = _is_rising(rises[0], ROUNDING * reach)
         error = _bounded_error(rises[0], dens, weights, crossings, closing, reach, spread, ROUNDING)
-    count_in_full(c0, c1, discount, critical, cost, length, activity)
+    restore_costs(c0, c1, discount, critical, cost, length, activity)
     return True, rising, error
 
 

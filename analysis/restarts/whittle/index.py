@@ -96,7 +96,7 @@ def whittle_index(arm: RestartArm, discount: float, *, method: str = "auto") -> 
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> found = whittle_index(slide_arm(one_step(4, 0.5)), 0.9)
     >>> found.index.round(4).tolist()
     [-4.5, -1.8636, 10.062, 35.4151]
@@ -156,15 +156,15 @@ def whittle_indices(arms: Sequence[RestartArm], discount: float) -> Floats:
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.8)]
     >>> whittle_indices(arms, 0.9).round(4).tolist()
     [[-4.5, -2.4024, 6.7814, 26.3187], [-4.5, -0.2857, 18.5561, 56.6009]]
     """
     discount = check_discount(discount)
-    found = eliminate_all(arms, discount)
-    index = np.empty_like(found.crossings)
-    np.put_along_axis(index, found.order, found.crossings, axis=1)
+    eliminations = eliminate_all(arms, discount)
+    index = np.empty_like(eliminations.crossings)
+    np.put_along_axis(index, eliminations.order, eliminations.crossings, axis=1)
     return index
 
 
@@ -182,8 +182,8 @@ def _index_by_ratio(arm: RestartArm, discount: float) -> tuple[Floats, float]:
     rate, restarts, rounding = np.zeros((3, states + 1))
     for k in range(states + 1):
         waits = np.arange(states) < k
-        visited = _visited(arm, waits)
-        if discount == 1 and _stays(arm, waits, visited):
+        visited = _visited_states(arm, waits)
+        if discount == 1 and _may_stay(arm, waits, visited):
             rate[k], rounding[k] = passive_excess(arm), ROUNDING
             continue
         kernel = (waits[:, None] * arm.passive)[np.ix_(visited, visited)]
@@ -205,21 +205,21 @@ def _index_by_ratio(arm: RestartArm, discount: float) -> tuple[Floats, float]:
         index = ratio + (idle - repair)
         size = np.abs(index) + costs.max()
         np.divide(error, size, out=error, where=size > 0)  # costs of 0 are not rounded
-    kept = error <= TOLERANCE
-    return np.where(kept, index, np.nan), float(error[kept].max(initial=0.0))
+    accurate = error <= TOLERANCE
+    return np.where(accurate, index, np.nan), float(error[accurate].max(initial=0.0))
 
 
-def _visited(arm: RestartArm, waits: Bools) -> Bools:
+def _visited_states(arm: RestartArm, waits: Bools) -> Bools:
     """Mark the states that a cycle from Q can visit until its active epoch."""
     visited = arm.reset > 0
-    while (more := ~visited & (arm.passive[visited & waits] > 0).any(axis=0)).any():
-        visited = visited | more
+    while (newly_visited := ~visited & (arm.passive[visited & waits] > 0).any(axis=0)).any():
+        visited = visited | newly_visited
     return visited
 
 
-def _stays(arm: RestartArm, waits: Bools, visited: Bools) -> bool:
+def _may_stay(arm: RestartArm, waits: Bools, visited: Bools) -> bool:
     """Whether a visited state leads to no active one, so that the arm may never be active again."""
     leads = ~waits
-    while (more := ~leads & (arm.passive[:, leads] > 0).any(axis=1)).any():
-        leads = leads | more
+    while (newly_leading := ~leads & (arm.passive[:, leads] > 0).any(axis=1)).any():
+        leads = leads | newly_leading
     return bool((visited & ~leads).any())

@@ -85,7 +85,7 @@ def certify_indexability(arm: RestartArm, discount: float) -> Indexability:
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> certify_indexability(slide_arm(one_step(4, 0.5)), 0.9).holds
     True
     """

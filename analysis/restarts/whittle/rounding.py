@@ -27,11 +27,11 @@ from analysis.display import brief
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.whittle.elimination_steps import (
     UNDECIDED,
-    add_up,
-    count_in_full,
     eliminate_arm,
     eliminate_in_place,
-    start,
+    restore_costs,
+    set_up_elimination,
+    sum_crossings,
 )
 from analysis.results import NotConverged
 
@@ -98,7 +98,7 @@ def _rounding_of_costs(arm: RestartArm, discount: float) -> Floats:
     return idle + (1 - discount) * repair + discount * (arm.passive * moved).sum(axis=1)
 
 
-def in_floats(
+def eliminate_in_floats(
     arm: RestartArm, discount: float, *, adaptive: bool, probes: bool
 ) -> Elimination | None:
     """Eliminate in floating point; the error is bounded, or estimated from errors sown.
@@ -120,7 +120,7 @@ def in_floats(
     return Elimination(order, critical, crossings, cost, length, activity, rising, error)
 
 
-def in_balls(
+def eliminate_in_balls(
     arm: RestartArm, discount: float, *, adaptive: bool, tolerance: float
 ) -> Elimination | None:
     """Eliminate in ball arithmetic, with more and more bits until the error is small enough.
@@ -134,14 +134,14 @@ def in_balls(
     bits = LEAST_BITS
     while True:
         with ctx.workprec(bits):
-            found = _one_in_balls(arm, arb(discount), adaptive)
+            elimination = _one_in_balls(arm, arb(discount), adaptive)
         # More bits tell apart what differs; what may tie even then is left to the limit.
-        if isinstance(found, int):
+        if isinstance(elimination, int):
             negligible = _negligible(arm)
             if bits >= min(negligible, MOST_BITS):
                 return _limit_in_balls(arm, adaptive, tolerance, negligible)
-        elif found is None or found.residual <= tolerance or bits >= MOST_BITS:
-            return found
+        elif elimination is None or elimination.residual <= tolerance or bits >= MOST_BITS:
+            return elimination
         bits *= 2
 
 
@@ -152,10 +152,10 @@ def _negligible(arm: RestartArm) -> int:
     longest of all shortest paths in the lengths -log2 P. A set of n states that can be left is
     therefore left within n 2^d epochs on average, whose square is short beside 1/(1 - b).
     """
-    there = arm.passive > 0
+    nonzero = arm.passive > 0
     steps = np.zeros_like(arm.passive)
     # A step that is certain has a length too, as no entry stands for no step.
-    steps[there] = 1e-9 - np.log2(arm.passive[there])
+    steps[nonzero] = 1e-9 - np.log2(arm.passive[nonzero])
     paths = csgraph.shortest_path(sparse.csr_array(steps))
     longest = float(paths[np.isfinite(paths)].max()) + np.log2(arm.states)
     bits = LEAST_BITS
@@ -179,27 +179,29 @@ def _limit_in_balls(arm: RestartArm, adaptive: bool, tolerance: float, bits: int
             f"decided by terms of the size of 1 - discount; its passive chain is so slow that a "
             f"discount of 1 - 2^-{bits} would be needed to tell: take a discount below 1"
         )
-    before = np.full(arm.states, np.inf)
+    previous = np.full(arm.states, np.inf)
     spread = max(np.ptp(arm.passive_cost), np.ptp(arm.active_cost))
     while True:
         with ctx.workprec(4 * bits):
-            found = _one_in_balls(arm, 1 - arb(2) ** -bits, adaptive)
-        assert isinstance(found, Elimination)  # below discount 1 every state is eliminated
+            elimination = _one_in_balls(arm, 1 - arb(2) ** -bits, adaptive)
+        assert isinstance(elimination, Elimination)  # below discount 1 every state is eliminated
         crossings = np.empty(arm.states)
-        crossings[found.order] = found.crossings
+        crossings[elimination.order] = elimination.crossings
         with np.errstate(invalid="ignore"):
-            apart = np.abs(crossings - before) / (np.abs(crossings) + spread)
-        residual = max(found.residual, float(np.nan_to_num(apart, nan=0.0, posinf=np.inf).max()))
+            change = np.abs(crossings - previous) / (np.abs(crossings) + spread)
+        residual = max(
+            elimination.residual, float(np.nan_to_num(change, nan=0.0, posinf=np.inf).max())
+        )
         if residual <= tolerance or 8 * bits > MOST_BITS:
-            endless = np.log2(found.length) > bits / 2
+            endless = np.log2(elimination.length) > bits / 2
             return replace(
-                found,
-                cost=np.where(endless, np.nan, found.cost),
-                length=np.where(endless, np.inf, found.length),
-                activity=np.where(endless, 0.0, found.activity),
+                elimination,
+                cost=np.where(endless, np.nan, elimination.cost),
+                length=np.where(endless, np.inf, elimination.length),
+                activity=np.where(endless, 0.0, elimination.activity),
                 residual=residual,
             )
-        bits, before = 2 * bits, crossings
+        bits, previous = 2 * bits, crossings
 
 
 def _balls(values: Floats) -> NDArray[np.object_]:
@@ -220,7 +222,7 @@ def _one_in_balls(arm: RestartArm, b: Any, adaptive: bool) -> Elimination | int 
     a, excess, rises = (np.empty((rows, states), dtype=object) for rows in (states, 1, 1))
     den, visits, dens, critical, crossings = np.empty((5, states), dtype=object)
     weights, cost, length, activity = np.empty((4, states + 1), dtype=object)
-    begin, _, spread = start(
+    begin, _, spread = set_up_elimination(
         passive, reset, idle, repair, b, a, visits, excess, den, cost, length, activity
     )
     done, closing = eliminate_in_place(
@@ -231,7 +233,7 @@ def _one_in_balls(arm: RestartArm, b: Any, adaptive: bool) -> Elimination | int 
         return None
     if closing == UNDECIDED:
         return UNDECIDED
-    add_up(begin, rises[0], weights, crossings)
+    sum_crossings(begin, rises[0], weights, crossings)
     error = float(np.finfo(float).eps)
     longest = max(arb(weight).abs_upper() for weight in weights[:-1])
     for k in range(states):
@@ -242,7 +244,7 @@ def _one_in_balls(arm: RestartArm, b: Any, adaptive: bool) -> Elimination | int 
         if wrong > 0:
             share = float(wrong / (abs(crossings[k]).mid() + spread.mid()))
             error = max(error, share) if share < np.inf else np.inf
-    count_in_full(idle, repair, b, critical, cost, length, activity)
+    restore_costs(idle, repair, b, critical, cost, length, activity)
     rising = all(rise > 0 or rise.contains(0) for rise in rises[0, 1:])
     return Elimination(
         order, _middles(critical), _middles(crossings), _middles(cost), _middles(length),

@@ -61,10 +61,10 @@ class Thresholds:
     @property
     def cost_rate(self) -> Floats:
         """D(k), normalised discounted cost from Q, shape (states + 1,)."""
-        found = self.elimination
+        elimination = self.elimination
         # Never active again: the average cost of the closed class, which is its critical value.
-        gain = np.append(found.critical[:1], found.critical)
-        return np.where(np.isinf(found.length), gain, found.cost / found.length)
+        gain = np.append(elimination.critical[:1], elimination.critical)
+        return np.where(np.isinf(elimination.length), gain, elimination.cost / elimination.length)
 
     @property
     def activity(self) -> Floats:
@@ -125,17 +125,17 @@ def thresholds(arm: RestartArm, discount: float, *, order: str = "state") -> Thr
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> thresholds(slide_arm(one_step(4, 0.5)), 0.9).activity.round(4).tolist()
     [1.0, 0.3103, 0.1684, 0.108, 0.0]
     """
-    found = nested_policies(arm, discount, order=order)
-    if found is None:
+    nested = nested_policies(arm, discount, order=order)
+    if nested is None:
         raise ValueError(
             "order must be 'critical' for this arm at discount 1, got 'state': with the first "
             "states passive it has several closed classes, hence no single average cost"
         )
-    return found
+    return nested
 
 
 def nested_policies(arm: RestartArm, discount: float, *, order: str) -> Thresholds | None:
@@ -143,8 +143,8 @@ def nested_policies(arm: RestartArm, discount: float, *, order: str) -> Threshol
     check_kind("arm", arm, RestartArm)
     discount = check_discount(discount)
     check_choice("order", order, ("state", "critical"))
-    found = eliminate(arm, discount, adaptive=order == "critical")
-    return None if found is None else Thresholds(discount, found)
+    elimination = eliminate(arm, discount, adaptive=order == "critical")
+    return None if elimination is None else Thresholds(discount, elimination)
 
 
 def cycle_by_definition(arm: RestartArm, discount: float, passive: int) -> tuple[float, float]:
@@ -208,7 +208,7 @@ def optimal_threshold(arm: RestartArm, discount: float, subsidy: ArrayLike) -> I
 
     Examples
     --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances import one_step, slide_arm
     >>> optimal_threshold(slide_arm(one_step(4, 0.5)), 0.9, [-5.0, 0.0, 20.0]).tolist()
     [0, 2, 3]
     """

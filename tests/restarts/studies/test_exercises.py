@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.restarts import evaluate_scores, index_scores, solve_joint, whittle_index
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT, one_step, slide_arm
+from analysis.restarts.instances import SLIDE_DISCOUNT, one_step, slide_arm
 from analysis.restarts.studies.exercises import (
     QUOTED,
     index_of_sure_wear,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.restarts.instances.applications import example_queues
+from analysis.restarts.instances import example_queues
 from analysis.restarts.studies.restart_applications.claims import claims
 from analysis.restarts.studies.restart_applications.experiment import arms_table
 from tests.support import verdicts

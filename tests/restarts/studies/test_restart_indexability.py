@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.restarts import RestartArm, certify_indexability, thresholds, whittle_index
-from analysis.restarts.instances.generators import unstructured_arm
+from analysis.restarts.instances import unstructured_arm
 from analysis.restarts.studies.restart_indexability.claims import claims
 from analysis.restarts.studies.restart_indexability.experiment import (
     fixed_time_values,

@@ -9,17 +9,17 @@ from analysis.restarts import (
     index_scores,
     simulate,
     solve_joint,
+    systems,
     whittle_indices,
 )
-from analysis.restarts.instances import systems
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
-from analysis.restarts.instances.systems import exact_costs
+from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms, unstructured_arm
 from analysis.restarts.studies.restart_model.claims import claims
 from analysis.restarts.studies.restart_model.experiment import (
     bound_is_loose,
     check_single_arms,
     simulated_in_words,
 )
+from analysis.restarts.systems import exact_costs
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.results import Estimate
 from tests.support import assert_all_turn, verdicts

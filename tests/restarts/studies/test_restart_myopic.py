@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from analysis.restarts.instances.systems import exact_costs, myopic_gaps
 from analysis.restarts.studies.experiment import printed_ticks
 from analysis.restarts.studies.restart_myopic.claims import claims
 from analysis.restarts.studies.restart_myopic.experiment import losses_of_the_index, table_of
+from analysis.restarts.systems import exact_costs, myopic_gaps
 from tests.support import assert_turns, verdicts
 
 SETTING = {"seed": 0, "instances": 2, "states": 25, "paths": 10, "epochs": 30, "jobs": 1}

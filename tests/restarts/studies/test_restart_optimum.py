@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms
-from analysis.restarts.instances.systems import exact_costs
+from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms
 from analysis.restarts.studies.experiment import printed_ticks
 from analysis.restarts.studies.restart_optimum.claims import claims
 from analysis.restarts.studies.restart_optimum.experiment import bands_of, with_ratios
 from analysis.restarts.studies.restart_optimum.numbers import statements
+from analysis.restarts.systems import exact_costs
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 POLICIES = ["index", "index_best", "index_worst"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.restarts import thresholds, whittle_index
-from analysis.restarts.instances.generators import (
+from analysis.restarts.instances import (
     random_kernel,
     shock,
     slide_arm,

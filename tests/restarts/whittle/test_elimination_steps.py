@@ -9,15 +9,15 @@ import pytest
 from analysis.restarts import RestartArm, whittle_index, whittle_indices
 from analysis.restarts.whittle import elimination
 from analysis.restarts.whittle import elimination_steps as steps
-from analysis.restarts.whittle.rounding import in_balls, in_floats
+from analysis.restarts.whittle.rounding import eliminate_in_balls, eliminate_in_floats
 from tests.restarts.adversarial import FAMILIES, draw
 from tests.restarts.precise import precise_index
 from tests.restarts.whittle.test_index import drifting_down, unichain_arm
 
 WAYS = {
-    "bounded": partial(in_floats, probes=False),
-    "estimated": partial(in_floats, probes=True),
-    "balls": partial(in_balls, tolerance=1e-10),
+    "bounded": partial(eliminate_in_floats, probes=False),
+    "estimated": partial(eliminate_in_floats, probes=True),
+    "balls": partial(eliminate_in_balls, tolerance=1e-10),
 }
 EPSILON = float(np.finfo(float).eps)
 
@@ -80,7 +80,7 @@ def plain(seed, states=5):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("discount", [0.3, 0.9, 1.0])
-def test_what_is_found_is_what_the_policies_cost(way, adaptive, discount):
+def test_elimination_matches_policy_costs(way, adaptive, discount):
     for seed in range(3):
         arm = plain(seed, 5 - seed % 2)
         found = WAYS[way](arm, discount, adaptive=adaptive)
@@ -103,7 +103,7 @@ def test_what_is_found_is_what_the_policies_cost(way, adaptive, discount):
 
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 @pytest.mark.parametrize("way", WAYS)
-def test_whether_critical_values_fall_is_the_same_in_every_unit(way, unit):
+def test_rising_has_no_unit(way, unit):
     seen = set()
     for seed in range(4):
         arm = plain(seed, 3)
@@ -115,7 +115,7 @@ def test_whether_critical_values_fall_is_the_same_in_every_unit(way, unit):
     assert seen == {False, True}
 
 
-def test_of_states_that_tie_the_first_goes_first():
+def test_ties_keep_state_order():
     passive = np.full((4, 4), 0.25)
     arm = RestartArm(passive, passive[0], [3.0, 1.0, 1.0, 3.0], np.full(4, 2.0))
     for way in WAYS.values():
@@ -124,7 +124,7 @@ def test_of_states_that_tie_the_first_goes_first():
         assert found.rising
 
 
-def test_a_class_that_cannot_be_left_ends_the_elimination():
+def test_closed_class_ends_elimination():
     arm = RestartArm(np.eye(2), [0.5, 0.5], [0.0, 1.0], [1.0, 1.0])
     for way in WAYS.values():
         assert way(arm, 1.0, adaptive=True) is None
@@ -142,7 +142,7 @@ def test_a_class_that_cannot_be_left_ends_the_elimination():
         ([0.5, 0.0, 0.5], [2.0, np.nan, np.nan, np.nan], [1.0, np.inf, np.inf, np.inf]),
     ],
 )
-def test_on_average_a_cycle_is_endless_where_it_can_meet_the_closed_class(way, reset, cost, length):
+def test_endless_cycles_on_average(way, reset, cost, length):
     passive = np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])
     arm = RestartArm(passive, reset, np.zeros(3), np.array([1.0, 2.0, 3.0]))
     found = WAYS[way](arm, 1.0, adaptive=False)
@@ -151,7 +151,7 @@ def test_on_average_a_cycle_is_endless_where_it_can_meet_the_closed_class(way, r
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_on_average_states_that_do_not_lead_into_a_closed_class_wait(way):
+def test_states_outside_closed_class_wait(way):
     for seed in range(25):
         arm = unichain_arm(seed)
         found = WAYS[way](arm, 1.0, adaptive=True)
@@ -169,7 +169,7 @@ def test_on_average_states_that_do_not_lead_into_a_closed_class_wait(way):
         ([1, 1, 0, 2], [0, -1, 0, 1], [0, 1, 1, 0]),
     ],
 )
-def test_on_average_what_ties_with_a_closed_class_is_decided_by_the_discount(leads, idle, repair):
+def test_ties_with_class_undecided(leads, idle, repair):
     """Floats do not decide; balls follow discounts that tend to 1."""
     reset = np.array([0.125, 0.375, 0.25, 0.25])
     arm = RestartArm(np.eye(4)[leads], reset, np.array(idle, float), np.array(repair, float))
@@ -192,7 +192,7 @@ def test_on_average_what_ties_with_a_closed_class_is_decided_by_the_discount(lea
 
 
 @pytest.mark.parametrize("discount", [0.3, 0.9, 0.999])
-def test_an_elimination_by_factors_is_the_same(discount):
+def test_factors_match_elimination(discount):
     """With an error that grows as the cycles and with one over the least pivot."""
     for seed in range(3):
         arm = plain(seed)
@@ -218,7 +218,7 @@ def test_an_elimination_by_factors_is_the_same(discount):
 
 
 @pytest.mark.parametrize("start", [0, pytest.param(60, marks=pytest.mark.slow)])
-def test_on_average_arms_of_whole_costs_are_right(start):
+def test_integer_costs_on_average(start):
     """Ties are the rule among them: a wrong order gave one in twenty a wrong index."""
     for number in range(start, start + (60 if start == 0 else 1000)):
         rng = np.random.default_rng(number)
@@ -234,27 +234,27 @@ def test_on_average_arms_of_whole_costs_are_right(start):
         np.testing.assert_array_equal(whittle_indices([arm], 1.0)[0], found)
 
 
-def test_cycles_whose_square_no_float_can_hold_are_told():
+def test_overflowing_cycles_are_reported():
     """A tie far up a chain that climbs to its top once in 10^200 epochs."""
     arm = drifting_down(26, 1e-8, 0.9)
     idle = arm.passive_cost.copy()
     idle[-2:] = idle[-3]
     tied = RestartArm(arm.passive, arm.reset, idle, arm.active_cost)
-    found = in_balls(tied, 1.0, adaptive=True, tolerance=1e-10)
+    found = eliminate_in_balls(tied, 1.0, adaptive=True, tolerance=1e-10)
     true = precise_index(tied, 1.0, 3000)[found.order]
     np.testing.assert_allclose(found.crossings, true, rtol=1e-9)
     # Costs do not enter the lengths: of a cycle that ends, however late.
-    untied = in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
+    untied = eliminate_in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
     assert untied.order.tolist() == found.order.tolist() == list(range(26))
     np.testing.assert_allclose(found.length, untied.length, rtol=1e-12)
     assert found.length[-2] > 1e190
 
 
-def test_a_state_is_eliminated_alike_entry_by_entry_and_in_whole_arrays():
+def test_both_eliminations_of_state_agree():
     passive = plain(3).passive.copy()
     passive[1, 3] = passive[4, 1] = 0.0  # entries and factors of 0 are passed over
     found, expected, rest = [], np.eye(5) - 0.9 * passive, slice(2, None)
-    for way in (steps.subtract, steps._compiled_subtract(None, None, None, None)):
+    for way in (steps.eliminate_state, steps._compiled_subtract(None, None, None, None)):
         a, den = np.eye(5) - 0.9 * passive, np.arange(1.0, 6.0)
         way(a, den, 1, 0.7)
         found.append(np.column_stack([a, den]))
@@ -266,7 +266,7 @@ def test_a_state_is_eliminated_alike_entry_by_entry_and_in_whole_arrays():
         np.testing.assert_allclose(one, expected, rtol=1e-14, atol=1e-16)
 
 
-def test_errors_are_sown_in_every_term_and_carried_on():
+def test_errors_are_propagated():
     arm, discount = plain(2), 0.9
     states, probes = arm.states, 2
     signs = np.array([[1.0, -0.5, 0.75, -1.0, 0.625], [-0.75, 1.0, 0.5, 0.5, -1.0]])
@@ -274,7 +274,7 @@ def test_errors_are_sown_in_every_term_and_carried_on():
     rises, weights = np.empty((1 + probes, states)), np.empty(states + 1)
     den, visits, dens, critical = np.empty((4, states))
     order, (cost, length, ends) = np.empty(states, dtype=int), np.empty((3, states + 1))
-    steps.start(
+    steps.set_up_elimination(
         arm.passive, arm.reset, arm.passive_cost, arm.active_cost, discount,
         a, visits, excess, den, cost, length, ends,
     )  # fmt: skip
@@ -305,7 +305,7 @@ def test_errors_are_sown_in_every_term_and_carried_on():
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_error_is_larger_than_it_is_said_to_be(way, family):
+def test_error_bound_holds(way, family):
     """Relative to the size of an index and the spread of costs; and balls get there."""
     for number in range(8):
         arm, discount = draw(family, number, 4)
@@ -334,7 +334,7 @@ def largest(rises, unsure, direct, closing=3, spread=1.0):
     return steps._largest_error(*arguments, *floats, closing, spread)
 
 
-def test_errors_are_relative_to_the_index_and_the_spread():
+def test_errors_are_relative():
     zero = np.zeros(3)
     assert largest([1, 1, 1], zero, [1, 0, 0]) == 1 / 2
     assert largest([1, 1, 1], zero, [0, 1, 0]) == 1
@@ -347,7 +347,7 @@ def test_errors_are_relative_to_the_index_and_the_spread():
     assert largest([1, 1, 1], zero, [0, np.nan, 0]) == np.inf
 
 
-def test_a_rise_that_may_be_none_may_be_worth_the_cycle_after_its_run():
+def test_uncertain_rise_weighs_next_cycle():
     """Up to unsure * den * the weight after the run, for the run and the state before it."""
     zero = np.zeros(3)
     # The last state alone is unsure: 0.5 * 4 * 9, over 2 + 1 for itself, and not before.
@@ -366,7 +366,7 @@ def test_a_rise_that_may_be_none_may_be_worth_the_cycle_after_its_run():
     assert largest([1, 0, 1], [0.5] * 3, zero, closing=2) == 5
 
 
-def test_the_bound_is_of_use_until_a_class_closes_early():
+def test_bound_ends_at_early_class():
     rises = np.ones(3)
     found = steps._bounded_error(rises, DENS, WEIGHTS, CROSSINGS, 3, 4.0, 1.0, 1e-3)
     assert found == pytest.approx(max(2e-3 * 4 * WEIGHTS[:3] / (np.abs(CROSSINGS) + 1)))
@@ -377,7 +377,7 @@ def test_the_bound_is_of_use_until_a_class_closes_early():
     assert found == pytest.approx(2e-3 * 4 * 3 + 4e-3 * 4 * 9)
 
 
-def test_the_estimate_is_the_root_mean_square_of_what_was_sown():
+def test_estimate_is_root_mean_square():
     rises = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, 1.0], [-0.5, 2.0, 0.0]])
     rising, found = steps._estimated_error(rises, DENS, WEIGHTS, CROSSINGS, 3, 1.0)
     rounding = steps.ROUNDING * np.sqrt(3)
@@ -403,7 +403,7 @@ def test_the_estimate_is_the_root_mean_square_of_what_was_sown():
         assert rising == rises_still
 
 
-def test_critical_values_fall_where_they_do_by_more_than_rounding():
+def test_fall_must_exceed_rounding():
     assert steps._is_rising(np.array([-5.0, 1.0, -0.5]), 0.5)
     assert not steps._is_rising(np.array([1.0, 1.0, -0.6]), 0.5)
     assert not steps._is_rising(np.array([1.0, -0.6, 1.0]), 0.5)

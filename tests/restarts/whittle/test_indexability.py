@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.restarts import whittle_index
-from analysis.restarts.instances.applications import example_queues
+from analysis.restarts.instances import example_queues
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.restarts.whittle.indexability import (
     certify_indexability,
@@ -20,7 +20,7 @@ from tests.restarts.support import ARMS, action_values, draw_arm
 
 @settings(max_examples=100)
 @given(ARMS, st.sampled_from([0.3, 0.9, 0.99, 0.9999, 1 - 1e-7, 1 - 1e-10]))
-def test_every_arm_has_a_certificate(arm, discount):
+def test_every_arm_is_certified(arm, discount):
     found = certify_indexability(arm, discount)
     assert found.holds, found.residual
     index = whittle_index(arm, discount).index[found.order]
@@ -29,7 +29,7 @@ def test_every_arm_has_a_certificate(arm, discount):
 
 @settings(max_examples=40)
 @given(ARMS)
-def test_passive_sets_are_nested_and_are_the_states_below_the_restart_level(arm):
+def test_passive_sets_are_nested(arm):
     index, critical = whittle_index(arm, 0.9).index, critical_values(arm, 0.9)
     level = -np.inf
     for subsidy in np.linspace(index.min() - 1, index.max() + 1, 15):
@@ -44,12 +44,12 @@ def test_passive_sets_are_nested_and_are_the_states_below_the_restart_level(arm)
         assert ((passive < active) == (critical < level)).all()
 
 
-def test_a_certificate_near_discount_one_is_to_rounding():
+def test_certificate_near_discount_one():
     assert certify_indexability(example_queues()[3], 0.99999).residual < 1e-11
 
 
 @pytest.mark.parametrize("discount", [0.9, 0.9999, 1 - 1e-7])
-def test_a_wrong_order_gets_no_certificate(discount, monkeypatch):
+def test_wrong_order_is_not_certified(discount, monkeypatch):
     from analysis.restarts import thresholds
     from analysis.restarts.whittle import indexability
 
@@ -59,5 +59,5 @@ def test_a_wrong_order_gets_no_certificate(discount, monkeypatch):
 
 
 def test_discount_one_is_refused():
-    with pytest.raises(ValueError, match=r"discount must be a number in \(0, 1\), got 1"):
+    with pytest.raises(ValueError, match="discount"):
         certify_indexability(draw_arm(0, 3), 1)

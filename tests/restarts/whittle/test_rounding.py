@@ -9,7 +9,7 @@ from flint import arb, ctx
 from analysis.restarts import RestartArm
 from analysis.restarts.whittle import elimination_steps as steps
 from analysis.restarts.whittle import rounding
-from analysis.restarts.whittle.rounding import Elimination, in_balls
+from analysis.restarts.whittle.rounding import Elimination, eliminate_in_balls
 from analysis.results import NotConverged
 from tests.restarts.adversarial import FAMILIES, draw
 from tests.restarts.whittle.test_elimination_steps import EPSILON, plain, policies
@@ -34,7 +34,7 @@ def started(arm, discount):
     """r as an elimination in floating point computes it."""
     n = arm.states
     excess, (visits, den) = np.empty((1, n)), np.empty((2, n))
-    steps.start(
+    steps.set_up_elimination(
         arm.passive, arm.reset, arm.passive_cost, arm.active_cost, discount,
         np.empty((n, n)), visits, excess, den, *np.empty((3, n + 1)),
     )  # fmt: skip
@@ -42,7 +42,7 @@ def started(arm, discount):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_terms_that_are_rounded_bound_what_r_loses(family):
+def test_rounded_terms_bound_loss(family):
     for number in range(20):
         arm, discount = draw(family, number)
         for active in (arm.active_cost, np.full(arm.states, 0.3)):
@@ -58,7 +58,7 @@ def test_the_terms_that_are_rounded_bound_what_r_loses(family):
                 np.testing.assert_allclose(lost, np.where(wrong > 0, sizes, 0), rtol=1e-12)
 
 
-def test_nothing_is_lost_of_costs_whose_differences_are_floats():
+def test_exact_differences_lose_nothing():
     arm = RestartArm(np.full((3, 3), 1 / 3), np.eye(3)[0], [7.0, 2.5, 3.0], np.full(3, 0.1))
     assert not rounding._rounding_of_costs(arm, 0.9).any()
 
@@ -95,26 +95,26 @@ def answering(monkeypatch, answers):
     return asked
 
 
-def test_bits_are_doubled_until_the_error_is_small_enough(monkeypatch):
+def test_bits_double_until_error_is_small(monkeypatch):
     answers = [answer(1.0), answer(1.5e-10), answer(1e-10), answer(0.0)]
     asked = answering(monkeypatch, answers)
-    found = in_balls(plain(0, 2), 0.9, adaptive=True, tolerance=1e-10)
+    found = eliminate_in_balls(plain(0, 2), 0.9, adaptive=True, tolerance=1e-10)
     assert answers.index(found) == 2
     least = rounding.LEAST_BITS
     assert [bits for bits, _ in asked] == [least, 2 * least, 4 * least]
     assert all(b == 0.9 for _, b in asked)
 
 
-def test_bits_are_doubled_to_the_most_and_what_was_found_there_is_told(monkeypatch):
+def test_bits_double_up_to_limit(monkeypatch):
     asked = answering(monkeypatch, [answer(0.5)])
-    assert in_balls(plain(0, 2), 0.9, adaptive=True, tolerance=1e-10).residual == 0.5
+    assert eliminate_in_balls(plain(0, 2), 0.9, adaptive=True, tolerance=1e-10).residual == 0.5
     assert asked[-1][0] == rounding.MOST_BITS
     asked = answering(monkeypatch, [None])
-    assert in_balls(plain(0, 2), 1.0, adaptive=True, tolerance=1e-10) is None
+    assert eliminate_in_balls(plain(0, 2), 1.0, adaptive=True, tolerance=1e-10) is None
     assert len(asked) == 1
 
 
-def test_discounts_tend_to_one_until_two_agree_on_every_state(monkeypatch):
+def test_discounts_rise_until_agreement(monkeypatch):
     """Whatever place a state has in the order; relative to the index and the spread of costs."""
     arm = RestartArm(np.eye(2)[[1, 1]], [0.5, 0.5], [0.0, 1.0], [2.0, 0.0])  # a spread of 2
     near = 3e-10  # of 1 + 2: agreement up to 1e-10
@@ -127,7 +127,7 @@ def test_discounts_tend_to_one_until_two_agree_on_every_state(monkeypatch):
         answer(0.0, (1.0 + 2.99 * near, 2.1), length=(1.0, 2.0**300, np.inf)),
     ]
     asked = answering(monkeypatch, answers)
-    found = in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
+    found = eliminate_in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
     np.testing.assert_array_equal(found.crossings, answers[-1].crossings)
     np.testing.assert_array_equal(found.length, [1.0, 2.0**300, np.inf])
     np.testing.assert_array_equal(found.cost, [0.0, 1.0, np.nan])
@@ -140,7 +140,7 @@ def test_discounts_tend_to_one_until_two_agree_on_every_state(monkeypatch):
         assert bits >= 2 * power  # terms of the size of 1 - b keep half of their bits
 
 
-def test_a_cycle_is_endless_where_it_lasts_as_long_as_the_discount_lets_it(monkeypatch):
+def test_endless_cycles_at_limit(monkeypatch):
     """Not where it is merely long: that of 2^128 epochs ends, with 1 - b = 2^-512."""
     long = answer(0.0, length=(2.0**128, 2.0**256, 2.0**257))
     answering(monkeypatch, [long])
@@ -161,53 +161,53 @@ def climbing(states, seldom):
     ("states", "seldom", "bits"),
     [(2, 0.5, 256), (8, 2.0**-8, 256), (8, 2.0**-9, 512), (8, 2.0**-26, 512), (8, 2.0**-27, 1024)],
 )
-def test_a_discount_is_negligible_beside_the_slowest_path(states, seldom, bits):
+def test_negligible_discount_beside_slowest_path(states, seldom, bits):
     """Beside the square of what seven steps up and eight states take, and 2^128 more."""
     assert rounding._negligible(climbing(states, seldom)) == bits
 
 
-def test_no_path_is_longest_where_none_leads():
+def test_missing_paths_are_ignored():
     arm = RestartArm(np.eye(3), [1, 0, 0], np.arange(3.0), np.ones(3))
     assert rounding._negligible(arm) == rounding.LEAST_BITS
 
 
-def test_what_may_tie_is_looked_at_more_closely_before_the_limit_is_taken(monkeypatch):
+def test_possible_ties_take_more_bits(monkeypatch):
     answers = [steps.UNDECIDED, steps.UNDECIDED, steps.UNDECIDED, answer(0.0)]
     asked = answering(monkeypatch, answers)
     arm = climbing(8, 2.0**-28)
-    assert in_balls(arm, 1.0, adaptive=True, tolerance=1e-10).residual == 0
+    assert eliminate_in_balls(arm, 1.0, adaptive=True, tolerance=1e-10).residual == 0
     assert [bits for bits, _ in asked] == [256, 512, 1024, 4096, 8192]
     assert [b == 1 for _, b in asked] == [True, True, True, False, False]
     asked = answering(monkeypatch, [steps.UNDECIDED, answer(0.0)])
-    assert in_balls(arm, 1.0, adaptive=True, tolerance=1e-10) is not None
+    assert eliminate_in_balls(arm, 1.0, adaptive=True, tolerance=1e-10) is not None
     assert [b == 1 for _, b in asked] == [True, True]
 
 
-def test_a_tie_that_no_discount_tried_can_decide_is_refused(monkeypatch):
+def test_undecidable_tie_is_refused(monkeypatch):
     asked = answering(monkeypatch, [steps.UNDECIDED])
     arm = climbing(16, 2.0**-300)  # seldom enough for 1 - b = 2^-16384, in 2^16 bits
     with pytest.raises(
         NotConverged, match=r"16 states tie at discount 1.*1 - 2\^-16384 .* below 1"
     ):
-        in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
+        eliminate_in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
     assert asked[-1][0] == 16384
     assert all(b == 1 for _, b in asked)
 
 
-def test_discounts_that_never_agree_end_with_what_they_are_apart(monkeypatch):
+def test_disagreement_becomes_residual(monkeypatch):
     many = [answer(0.0, (float(k % 2), 2.0)) for k in range(20)]
     asked = answering(monkeypatch, [steps.UNDECIDED, *many])
-    found = in_balls(plain(0, 2), 1.0, adaptive=True, tolerance=1e-10)
+    found = eliminate_in_balls(plain(0, 2), 1.0, adaptive=True, tolerance=1e-10)
     assert found.residual > 0.01
     assert asked[-1][0] == rounding.MOST_BITS
     asked = answering(monkeypatch, [steps.UNDECIDED, answer(0.0, (0.0, 0.0))])
     even = RestartArm(np.eye(2)[[1, 1]], [0.5, 0.5], [1.0, 1.0], [1.0, 1.0])
-    assert in_balls(even, 1.0, adaptive=True, tolerance=1e-10).residual == 0
+    assert eliminate_in_balls(even, 1.0, adaptive=True, tolerance=1e-10).residual == 0
     assert len(asked) == 3
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
-def test_balls_enclose_the_index_of_every_discount_in_a_ball(adaptive):
+def test_balls_enclose_every_index(adaptive):
     """Their radius is told, relative to the index and the spread, and not many times over."""
     for seed in range(10):
         arm = plain(seed)
@@ -228,13 +228,13 @@ def test_balls_enclose_the_index_of_every_discount_in_a_ball(adaptive):
         assert again.residual == pytest.approx(found.residual, rel=1e-3)
 
 
-def test_where_costs_are_equal_nothing_is_lost():
+def test_equal_costs_lose_nothing():
     even = RestartArm(np.full((2, 2), 0.5), [0.5, 0.5], np.ones(2), np.ones(2))
     with ctx.workprec(256):
         assert rounding._one_in_balls(even, arb(0.5), True).residual == EPSILON
 
 
-def test_balls_do_not_say_which_of_two_that_tie_comes_first():
+def test_balls_leave_ties_open():
     """The first may be worth what it seems to differ by, over the square of the longest cycle."""
     seldom, radius, b = 2.0**-10, 2.0**-80, 1 - 2.0**-20
     passive = np.full((3, 3), 0.5)

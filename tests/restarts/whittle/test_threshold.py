@@ -25,7 +25,7 @@ DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99])
 
 @settings(max_examples=100)
 @given(ARMS, DISCOUNTS)
-def test_cost_and_activity_of_every_threshold_policy_solve_its_equations(arm, discount):
+def test_threshold_costs_solve_equations(arm, discount):
     found = thresholds(arm, discount)
     for k in range(arm.states + 1):
         policy = (np.arange(arm.states) >= k).astype(np.int64)
@@ -36,7 +36,7 @@ def test_cost_and_activity_of_every_threshold_policy_solve_its_equations(arm, di
 
 @settings(max_examples=40)
 @given(ARMS, st.sampled_from([0.3, 0.9]))
-def test_cycles_and_rates_are_the_sums_and_equations_that_define_them(arm, discount):
+def test_cycles_and_rates_equal_definition(arm, discount):
     found = thresholds(arm, discount)
     for k in range(arm.states + 1):
         cost, length = cycle_by_definition(arm, discount, k)
@@ -48,14 +48,14 @@ def test_cycles_and_rates_are_the_sums_and_equations_that_define_them(arm, disco
 
 @settings(max_examples=20)
 @given(ARMS, st.floats(-4, 4))
-def test_policy_iteration_finds_the_best_of_all_policies(arm, subsidy):
+def test_policy_iteration_by_brute_force(arm, subsidy):
     least = least_over_policies(arm, 0.9, subsidy)
     assert np.allclose(solve_subsidised(arm, 0.9, subsidy).values, least, atol=1e-10)
 
 
 @settings(max_examples=100)
 @given(MONOTONE_ARMS, st.sampled_from([0.9, 1.0]), st.floats(-4, 4))
-def test_the_best_threshold_costs_what_the_best_policy_costs(arm, discount, subsidy):
+def test_best_threshold_is_optimal(arm, discount, subsidy):
     solved = solve_subsidised(arm, discount, subsidy)
     best = solved.gain if discount == 1 else arm.reset @ solved.values
     assert thresholds(arm, discount).cost_at(subsidy).min() == pytest.approx(best, abs=1e-8)
@@ -63,7 +63,7 @@ def test_the_best_threshold_costs_what_the_best_policy_costs(arm, discount, subs
 
 @settings(max_examples=60)
 @given(ARMS, DISCOUNTS, st.floats(-4, 4))
-def test_the_nested_policies_contain_an_optimal_one_for_any_arm(arm, discount, subsidy):
+def test_nested_policies_contain_optimum(arm, discount, subsidy):
     best = arm.reset @ solve_subsidised(arm, discount, subsidy).values
     nested = thresholds(arm, discount, order="critical")
     assert nested.optimal
@@ -72,7 +72,7 @@ def test_the_nested_policies_contain_an_optimal_one_for_any_arm(arm, discount, s
 
 @settings(max_examples=60)
 @given(MONOTONE_ARMS)
-def test_optimal_threshold_climbs_one_step_at_each_index(arm):
+def test_optimal_threshold_climbs_at_index(arm):
     index = whittle_index(arm, 0.9).index
     subsidies = np.sort(np.concatenate([index - 1e-3, index + 1e-3, [-1e3, 1e3]]))
     found = optimal_threshold(arm, 0.9, subsidies)
@@ -83,13 +83,13 @@ def test_optimal_threshold_climbs_one_step_at_each_index(arm):
     assert np.allclose(costs[rows, found], costs[rows, by_index], atol=1e-9)
 
 
-def test_the_never_active_policy_is_optimal_above_the_largest_index():
+def test_never_active_above_largest_index():
     arm = draw_arm(4, 6, kind="one-step")
     largest = whittle_index(arm, 0.9).index.max()
     assert optimal_threshold(arm, 0.9, largest + 1) == arm.states
 
 
-def test_average_cost_of_thresholds_is_the_limit_of_the_discounted():
+def test_average_cost_is_discounted_limit():
     arm = draw_arm(4, 6, kind="sorted-simplex")
     near, limit = thresholds(arm, 1 - 1e-7), thresholds(arm, 1.0)
     assert np.allclose(near.cost_rate, limit.cost_rate, atol=1e-5)
@@ -97,19 +97,19 @@ def test_average_cost_of_thresholds_is_the_limit_of_the_discounted():
 
 
 def test_unknown_order_is_refused():
-    with pytest.raises(ValueError, match="order must be one of state, critical, got 'random'"):
+    with pytest.raises(ValueError, match="order"):
         thresholds(draw_arm(0, 3), 0.9, order="random")
 
 
-def test_subsidies_that_are_not_numbers_are_refused():
+def test_wrong_subsidy_is_refused():
     arm = draw_arm(0, 3)
     with pytest.raises(ValueError, match=r"subsidy\[1\] must be a finite number .* got nan"):
         optimal_threshold(arm, 0.9, [0.0, np.nan])
-    with pytest.raises(ValueError, match=r"subsidy must be a number in .* got nan"):
+    with pytest.raises(ValueError, match="subsidy"):
         solve_subsidised(arm, 0.9, np.nan)
 
 
-def test_an_arm_that_is_never_active_costs_its_stationary_mean():
+def test_never_active_arm_cost():
     """A third of all epochs in the first state and two thirds in the second."""
     arm = RestartArm([[0.5, 0.5], [0.25, 0.75]], [1, 0], [5.0, 2.0], [9.0, 9.0])
     assert passive_excess(arm) == pytest.approx(1.0, rel=1e-14)

@@ -10,7 +10,7 @@ from analysis.restarts.joint import MOST_JOINT_STATES
 from analysis.restarts.policies import RestartBandit
 from analysis.restarts.studies.restart_model.experiment import up_to
 
-#: How the page calls the policies of `analysis.restarts.instances`.
+#: How the page calls the policies of `analysis.restarts.systems`.
 NAMES = {
     "index": "highest index, ties to the lower arm",
     "index_best": "highest index, ties broken in the best way",

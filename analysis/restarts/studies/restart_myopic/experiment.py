@@ -1,13 +1,13 @@
 """Experiments (3) and (4), against the myopic policy.
 
-Frames of systems are those of `analysis.restarts.instances.systems.myopic_gaps` and `exact_costs`.
+Frames of systems are those of `analysis.restarts.systems.myopic_gaps` and `exact_costs`.
 """
 
 from __future__ import annotations
 
 import pandas as pd
 
-from analysis.restarts.instances.systems import fullest_bin
+from analysis.restarts.systems import fullest_bin
 
 #: Width of the bins of the histograms, in %; the slides print none.
 BIN = 0.5

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.published import printed_number
 from analysis.report import Claim, claim
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.instances.generators import STRUCTURED_KERNELS
+from analysis.restarts.instances import STRUCTURED_KERNELS
 from analysis.restarts.studies.restart_optimum.experiment import BIN
 
 

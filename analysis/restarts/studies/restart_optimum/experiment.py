@@ -1,6 +1,6 @@
 """Experiments (1) and (2), against the optimum.
 
-Frames of systems are those of `analysis.restarts.instances.systems.exact_costs`, with the ratios in
+Frames of systems are those of `analysis.restarts.systems.exact_costs`, with the ratios in
 per cent of the optimum to the index policy added: ``alpha`` with ties to the lower arm,
 ``alpha_best`` and ``alpha_worst`` with ties broken in the best and in the worst way.
 """

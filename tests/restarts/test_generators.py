@@ -7,7 +7,7 @@ import pytest
 
 from analysis.report.running.notebooks import all_notebooks
 from analysis.restarts import whittle_index
-from analysis.restarts.instances.generators import (
+from analysis.restarts.instances import (
     STRUCTURED_KERNELS,
     kernel_names,
     random_kernel,
@@ -18,7 +18,7 @@ from analysis.restarts.instances.generators import (
 
 @pytest.mark.parametrize("name", kernel_names())
 @pytest.mark.parametrize("states", [2, 5, 25])
-def test_every_kernel_is_stochastic_monotone_and_takes_the_closed_form(name, states):
+def test_kernels_are_monotone(name, states):
     for seed in range(5):
         arm = slide_arm(random_kernel(name, states, np.random.default_rng(seed)))
         assert arm.stochastically_monotone
@@ -26,21 +26,21 @@ def test_every_kernel_is_stochastic_monotone_and_takes_the_closed_form(name, sta
 
 
 @pytest.mark.parametrize("name", kernel_names())
-def test_wear_is_wear(name):
+def test_wearing_kernels_only_wear(name):
     kernel = random_kernel(name, 6, np.random.default_rng(0))
     wears = name not in {"sorted-simplex", "lazy-simplex", "raised-tails", "sorted-quantiles",
                          "random-walk"}  # fmt: skip
     assert (not np.tril(kernel, -1).any()) == wears
 
 
-def test_costs_are_the_slides():
+def test_slide_arm_costs():
     arm = slide_arm(np.eye(5))
     assert arm.passive_cost.tolist() == [0, 1, 4, 9, 16]
     assert arm.active_cost.tolist() == [8] * 5
     assert arm.reset.tolist() == [1, 0, 0, 0, 0]
 
 
-def test_instances_repeat_and_identical_arms_share_a_kernel():
+def test_instances_repeat():
     first, again = (slide_arms("lazy-simplex", 3, 4, np.random.default_rng(5)) for _ in range(2))
     assert all(np.array_equal(a.passive, b.passive) for a, b in zip(first, again, strict=True))
     assert not np.array_equal(first[0].passive, first[1].passive)
@@ -49,24 +49,24 @@ def test_instances_repeat_and_identical_arms_share_a_kernel():
 
 
 @pytest.mark.parametrize("name", STRUCTURED_KERNELS)
-def test_structured_kernels_stay_put_as_told(name):
+def test_structured_kernels_stay_probability(name):
     assert np.allclose(np.diag(STRUCTURED_KERNELS[name](6, 0.4))[1:-1], 0.4)
 
 
-def test_bad_names_and_sizes_are_refused():
-    with pytest.raises(ValueError, match=r"kernel must be one of .* got 'wild'"):
+def test_wrong_names_are_refused():
+    with pytest.raises(ValueError, match="kernel"):
         random_kernel("wild", 5, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="states must be an integer of at least 2, got 1"):
+    with pytest.raises(ValueError, match="states"):
         random_kernel("shock", 1, np.random.default_rng(0))
     for kernel in STRUCTURED_KERNELS.values():
         for stay in (-0.1, 1.5, float("nan")):
-            with pytest.raises(ValueError, match=r"stay must be a number in \[0, 1\], got"):
+            with pytest.raises(ValueError, match="stay"):
                 kernel(4, stay)
-    with pytest.raises(ValueError, match="count must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match="count"):
         slide_arms("shock", 0, 5, np.random.default_rng(0))
 
 
-def test_pages_take_the_names_of_the_generators():
+def test_pages_name_known_kernels():
     """What a page declares as its choices is what `random_kernel` knows."""
     declared = {
         (notebook.name, name): parameter.allowed

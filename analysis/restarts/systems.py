@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.checks import check_array, check_choice, check_number
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms
+from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms
 from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
 from analysis.restarts.policies import (
     RestartBandit,
@@ -104,7 +104,7 @@ def exact_costs(
             residual = best.residual
             for name in policies:
                 score, ties = EXACT[name]
-                found = evaluate_scores(
+                valued = evaluate_scores(
                     bandit,
                     scores[score],
                     ties=ties,
@@ -112,9 +112,9 @@ def exact_costs(
                     initial_values=best.values,
                     model=model,
                 )
-                row[name] = float(found.values.flat[0])
-                row[f"{name}_least"] = float((best.values / found.values).min())
-                residual = max(residual, found.residual)
+                row[name] = float(valued.values.flat[0])
+                row[f"{name}_least"] = float((best.values / valued.values).min())
+                residual = max(residual, valued.residual)
             rows.append({"budget": budget, **row, "residual": residual})
         return rows
 
@@ -124,11 +124,11 @@ def exact_costs(
 def _frame(
     evaluate: Any, kernels: Sequence[str], seed: int, instances: int, jobs: int | None
 ) -> pd.DataFrame:
-    found = sweep(evaluate, kernels, seed=seed, replications=instances, jobs=jobs, progress=False)
+    results = sweep(evaluate, kernels, seed=seed, replications=instances, jobs=jobs, progress=False)
     return pd.DataFrame(
         [
             {"kernel": kernel, "instance": number, **row}
-            for kernel, by_instance in zip(kernels, found, strict=True)
+            for kernel, by_instance in zip(kernels, results, strict=True)
             for number, rows in enumerate(by_instance)
             for row in rows
         ]
@@ -185,9 +185,11 @@ def myopic_gaps(
             scores = {name: SIMULATED[name](bandit) for name in policies}
             bound, price = relaxed_bound(bandit)
             counted_at = price if control else None
-            found = simulate(bandit, scores, paths=paths, epochs=epochs, rng=rng, price=counted_at)
-            eps = found.saving("index", "myopic")
-            costs = {name: found.mean(name).value for name in policies}
+            simulated = simulate(
+                bandit, scores, paths=paths, epochs=epochs, rng=rng, price=counted_at
+            )
+            eps = simulated.saving("index", "myopic")
+            costs = {name: simulated.mean(name).value for name in policies}
             rows.append(
                 {"arms": count, "budget": budget, **costs, "eps": eps.value}
                 | {"low": eps.low, "high": eps.high}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.restarts.instances.systems import exact_costs, fullest_bin, myopic_gaps
+from analysis.restarts.systems import exact_costs, fullest_bin, myopic_gaps
 
 
-def test_exact_costs_are_ordered_and_do_not_depend_on_instances_or_processes():
+def test_exact_costs_repeat_and_order():
     few = exact_costs(["lazy-wearing"], seed=0, instances=2, jobs=2)
     more = exact_costs(["lazy-wearing"], seed=0, instances=4, jobs=1)
     assert few.equals(more.iloc[:4])
@@ -24,23 +24,23 @@ def test_exact_costs_are_ordered_and_do_not_depend_on_instances_or_processes():
     assert (more.index_worst > 1.0001 * more.index_best).all()
 
 
-def test_only_the_policies_asked_for_are_valued():
+def test_only_requested_policies_valued():
     found = exact_costs(["shock"], ["index_best"], seed=0, instances=1, arms=2, jobs=1, budgets=[1])
     every = exact_costs(["shock"], seed=0, instances=1, arms=2, jobs=1, budgets=[1])
     assert not {"index", "myopic", "lowest"} & set(found)
     assert found.index_best.equals(every.index_best)
-    with pytest.raises(ValueError, match=r"policies must be one of index, .*, got 'best'"):
+    with pytest.raises(ValueError, match="policies"):
         exact_costs(["shock"], ["best"], seed=0, instances=1)
 
 
-def test_the_fullest_bin_counts_wherever_bins_begin():
+def test_fullest_bin_by_brute_force():
     assert fullest_bin([0.0, 0.9, 1.0, 1.1, 1.8, 5.0], 1.0) == 4
     assert fullest_bin([], 1.0) == 0
-    with pytest.raises(ValueError, match=r"width must be a number in \(0, inf\), got 0"):
+    with pytest.raises(ValueError, match="width"):
         fullest_bin([1.0], 0)
 
 
-def test_identical_arms_leave_index_and_myopic_policy_alike():
+def test_identical_arms_tie_index_and_myopic():
     kernels = ["sorted-simplex", "one-step"]
     exact = exact_costs(kernels, ["index", "myopic"], seed=1, instances=2, identical=True, jobs=1)
     assert np.allclose(exact["index"], exact.myopic, rtol=1e-8)
@@ -50,7 +50,7 @@ def test_identical_arms_leave_index_and_myopic_policy_alike():
     assert (found.eps == 0).all()
 
 
-def test_myopic_gaps_agree_with_exact_values_on_a_small_system():
+def test_myopic_gaps_match_exact_values():
     exact = exact_costs(["one-step"], seed=4, instances=2, budgets=(1,), jobs=1)
     eps = 100 * (1 - exact["index"] / exact.myopic)
     setting = {"seed": 4, "instances": 2, "arms": [3, 5], "states": 5, "budgets": [1], "jobs": 1}

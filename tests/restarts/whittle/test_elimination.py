@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.restarts import RestartArm, whittle_index
-from analysis.restarts.instances.generators import STRUCTURED_KERNELS, slide_arm
-from analysis.restarts.whittle import elimination, envelope
-from analysis.restarts.whittle.elimination import eliminate
-from analysis.restarts.whittle.envelope import begun, factors_in_envelope
+from analysis.restarts.instances import STRUCTURED_KERNELS, slide_arm
+from analysis.restarts.whittle import elimination
+from analysis.restarts.whittle.elimination import count_begun, eliminate, factorise_in_envelope
 
 STATES = 240
 
@@ -26,19 +25,19 @@ def banded_arm(seed: int, states: int = STATES, below: int = 2, above: int = 3) 
 
 @pytest.fixture(autouse=True)
 def _envelopes_of_any_size(monkeypatch):
-    monkeypatch.setattr(envelope, "STATES_FROM", 0)
-    monkeypatch.setattr(envelope, "PENALTY", 50.0)
+    monkeypatch.setattr(elimination, "STATES_FROM", 0)
+    monkeypatch.setattr(elimination, "PENALTY", 50.0)
 
 
 def dense_only(monkeypatch):
-    monkeypatch.setattr(elimination, "factors_in_envelope", lambda passive, discount: None)
+    monkeypatch.setattr(elimination, "factorise_in_envelope", lambda passive, discount: None)
 
 
 @pytest.mark.parametrize("kernel", sorted(STRUCTURED_KERNELS))
 @pytest.mark.parametrize("discount", [0.5, 0.99, 1.0])
-def test_structured_wear_has_the_index_of_a_dense_factorisation(kernel, discount, monkeypatch):
+def test_structured_matches_dense(kernel, discount, monkeypatch):
     arm = slide_arm(STRUCTURED_KERNELS[kernel](STATES, 0.6))
-    assert factors_in_envelope(arm.passive, discount) is not None
+    assert factorise_in_envelope(arm.passive, discount) is not None
     found = whittle_index(arm, discount)
     dense_only(monkeypatch)
     dense = whittle_index(arm, discount)
@@ -48,9 +47,9 @@ def test_structured_wear_has_the_index_of_a_dense_factorisation(kernel, discount
 
 @pytest.mark.parametrize("discount", [0.5, 0.99, 1.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_bands_are_eliminated_as_dense_matrices_are(seed, discount, monkeypatch):
+def test_band_matches_dense(seed, discount, monkeypatch):
     arm = banded_arm(seed)
-    assert factors_in_envelope(arm.passive, discount) is not None
+    assert factorise_in_envelope(arm.passive, discount) is not None
     fast = eliminate(arm, discount, adaptive=False)
     dense_only(monkeypatch)
     dense = eliminate(arm, discount, adaptive=False)
@@ -61,31 +60,31 @@ def test_bands_are_eliminated_as_dense_matrices_are(seed, discount, monkeypatch)
         )
 
 
-def test_a_class_that_closes_early_is_left_to_the_elimination_that_can_tell():
+def test_early_class_has_no_factors():
     passive = np.eye(STATES, k=1)
     passive[99] = np.eye(STATES)[0]  # the first hundred states are closed
     passive[-1, -1] = 1.0
-    assert factors_in_envelope(passive, 1.0) is None
-    assert factors_in_envelope(passive, 0.9) is not None
+    assert factorise_in_envelope(passive, 1.0) is None
+    assert factorise_in_envelope(passive, 0.9) is not None
 
 
-def test_full_matrices_and_small_ones_are_not_for_the_envelope(monkeypatch):
+def test_full_matrices_skip_envelope(monkeypatch):
     full = np.full((STATES, STATES), 1.0 / STATES)
-    assert factors_in_envelope(full, 0.9) is None
+    assert factorise_in_envelope(full, 0.9) is None
     band = banded_arm(0).passive
-    assert factors_in_envelope(band, 0.9) is not None
-    monkeypatch.setattr(envelope, "STATES_FROM", STATES + 1)
-    assert factors_in_envelope(band, 0.9) is None
+    assert factorise_in_envelope(band, 0.9) is not None
+    monkeypatch.setattr(elimination, "STATES_FROM", STATES + 1)
+    assert factorise_in_envelope(band, 0.9) is None
 
 
 def cost(matrix):
-    rows, columns = begun(matrix)
+    rows, columns = count_begun(matrix)
     return rows @ columns
 
 
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1), st.floats(0.05, 1))
 @settings(max_examples=80)
-def test_the_cost_bounds_the_entries_that_elimination_touches(size, seed, density):
+def test_cost_bounds_fill(size, seed, density):
     rng = np.random.default_rng(seed)
     matrix = rng.random((size, size)) * (rng.random((size, size)) < density) + size * np.eye(size)
     touched, left = 0, matrix.copy()
@@ -97,7 +96,7 @@ def test_the_cost_bounds_the_entries_that_elimination_touches(size, seed, densit
     assert touched <= cost(matrix) <= size * (size + 1) * (2 * size + 1) / 6
 
 
-def test_the_cost_of_known_shapes():
+def test_cost_of_known_shapes():
     n = 30
     assert cost(np.ones((n, n))) == n * (n + 1) * (2 * n + 1) / 6
     assert cost(np.eye(n)) == n

@@ -1,1 +1,0 @@
-"""Instances of restart arms: random generators, the applications' arms, systems of them."""
