@@ -103,9 +103,13 @@ def due_ages(sources: Sources, subsidy: float) -> Floats:
     """
     check_kind("sources", sources, Sources)
     subsidy = check_number("subsidy", subsidy, 0)
-    ones = np.ones(len(sources))
-    limit = sources.u_star / sources.cost
-    return _due_ages(float(subsidy), limit, sources.decay, ones, np.full_like(ones, np.inf))
+    return due_ages_of(sources.u_star / sources.cost, sources.decay, subsidy)
+
+
+def due_ages_of(limit: Floats, decay: Floats, subsidy: float) -> Floats:
+    """Return the due ages of sources of u*/C = `limit` and mu T = `decay`, without checks."""
+    ones = np.ones(limit.size)
+    return _due_ages(float(subsidy), limit, decay, ones, np.full_like(ones, np.inf))
 
 
 def relaxed_problem(

@@ -1,10 +1,12 @@
-"""The Whittle index policy for millions of sources.
+"""An index policy for millions of sources.
 
-At every epoch the policy crawls in order of index (Theorem 1 of the report) until the budget is
-spent. It ranks only the sources that are due under a threshold theta (see `calendar`) and accepts
-the result only if the lowest index crawled is above theta; otherwise the calendar is sorted anew
-under a lower threshold and the choice repeated. So the crawled sources are those of a full sort at
-every epoch, also with costs, ties and budgets that change.
+At every epoch the policy crawls in order of index until the budget is spent: of Whittle's index
+(Theorem 1 of the report), or of the Lagrangian index plus the price of a crawl, which rises with
+the age as well and is never negative. It ranks only the sources that are due under a threshold
+theta (see `calendar`) and accepts the result only if the lowest index crawled is above theta;
+otherwise the calendar is sorted anew under a lower threshold and the choice repeated. So the
+crawled sources are those of a full sort at every epoch, also with costs, ties and budgets that
+change.
 
 The rules:
 
@@ -34,10 +36,12 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.arrays import Floats
 from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
 from analysis.display import brief
+from analysis.ephemeral.lagrangian import crawl_price as solve_for_price
+from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.scheduler.calendar import buckets
 from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.calendar.budget import ROOM, Choice, choose
-from analysis.ephemeral.scheduler.calendar.threshold import Threshold
+from analysis.ephemeral.scheduler.calendar.threshold import MARGIN, Threshold
 from analysis.ephemeral.scheduler.register import Now, Register, checked_engine
 from analysis.ephemeral.scheduler.state import read_state, write_state
 from analysis.ephemeral.sources import Sources
@@ -47,6 +51,8 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.int64]
 NO_MAXIMAL_AGES = np.empty(0, np.int32)
+PRIORITIES = ("whittle", "lagrangian")
+"""Indices by which sources are ranked."""
 
 
 @brief
@@ -79,6 +85,12 @@ class Scheduler:
         queue. A page has its value when it is indexed (`pages.queued_sources`). 16 bytes a source.
     queue : int
         Pages waiting at the engine; above 0 with an `index_rate` only.
+    priority : {"whittle", "lagrangian"}
+        The index by which sources are ranked. The Lagrangian index takes 8 bytes a source, and
+        neither a `price` of pages nor an `index_rate`.
+    crawl_price : float, optional
+        lambda of the Lagrangian index, for each unit of crawl cost; by default
+        `analysis.ephemeral.crawl_price` for the sources and the budget at the start.
 
     Attributes
     ----------
@@ -90,8 +102,12 @@ class Scheduler:
     price, queue : float, int
         May be set at any time if a price, or an `index_rate`, was given; the calendar is then
         sorted anew.
+    crawl_price : float
+        May be set at any time with the priority "lagrangian", None to solve for it anew; the
+        calendar is then sorted anew. Sources that are added or changed leave it as it is.
     marginal_index : float
-        Index at which the budget of the last crawl was spent, negative if it was not.
+        Index, or Lagrangian index plus price, at which the budget of the last crawl was spent;
+        negative if it was not.
 
     Raises
     ------
@@ -120,6 +136,8 @@ class Scheduler:
         price: float | None = None,
         index_rate: float | None = None,
         queue: int = 0,
+        priority: str = "whittle",
+        crawl_price: float | None = None,
     ) -> None:
         check_kind("sources", sources, Sources)
         engine = checked_engine(index_rate, queue)
@@ -127,8 +145,18 @@ class Scheduler:
         check_choice("precision", precision, tuple(buckets.PRECISIONS))
         self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
         self.epoch, self.marginal_index = 0, np.nan
-        self._threshold = Threshold()
-        self._register = Register(precision, sources.cost[:1], price, engine)
+        check_choice("priority", priority, PRIORITIES)
+        if priority == "whittle" and crawl_price is not None:
+            raise ValueError("crawl_price must be None unless the priority is 'lagrangian'")
+        if priority == "lagrangian" and (price is not None or engine is not None):
+            raise ValueError(
+                "priority must be 'whittle' where pages have a price or join a queue, got "
+                "'lagrangian'"
+            )
+        if priority == "lagrangian":
+            crawl_price = _solved(sources, self.budget, crawl_price)
+        self._threshold = Threshold(margin=_margin(sources, crawl_price))
+        self._register = Register(precision, sources.cost[:1], price, engine, crawl_price)
         self._ranked = epoch_kernel.Ranked()
         self.add(sources, ages, min_age=min_age, max_age=max_age)
 
@@ -149,6 +177,19 @@ class Scheduler:
     @queue.setter
     def queue(self, queue: int) -> None:
         self._register.set_queue(queue, self._now)
+
+    @property
+    def crawl_price(self) -> float:
+        """Price of a crawl in the Lagrangian index; 0 if sources rank by Whittle's."""
+        return self._register.crawl_price or 0.0
+
+    @crawl_price.setter
+    def crawl_price(self, price: float | None) -> None:
+        if self._register.crawl_price is None:
+            raise ValueError("crawl_price needs a scheduler of the priority 'lagrangian'")
+        if price is None:
+            price = _solved(self._register.as_sources(), self.budget, None)
+        self._register.set_crawl_price(price, self._now)
 
     @property
     def _now(self) -> Now:
@@ -255,7 +296,7 @@ class Scheduler:
         if levels.size and self._threshold.above(levels[0]):
             totals, _ = epoch_kernel.demand(calendar, self.epoch, levels, cost, limits, most_cost)
         else:
-            self._ranked.fill(calendar, self.epoch, NO_MAXIMAL_AGES, limits.cap, len(self))
+            self._ranked.fill(calendar, self.epoch, limits, NO_MAXIMAL_AGES, len(self))
             totals = self._ranked.demand(levels, cost, most_cost)
         found = totals[place.ravel()].reshape(subsidies.shape)
         return found if found.ndim else float(found)
@@ -387,15 +428,32 @@ class Scheduler:
         state = read_state(path)
         self = cls.__new__(cls)
         self.epoch, self.budget, self.marginal_index = state.epoch, state.budget, np.nan
-        self._threshold = Threshold(state.level)
         self._register = Register.of(state)
+        sources = self._register.as_sources() if state.crawl_price is not None else None
+        self._threshold = Threshold(state.level, _margin(sources, state.crawl_price))
         self._ranked = epoch_kernel.Ranked()
         return self
 
     def _select(self, budget: float, floor: float) -> Choice:
         """Rank the sources of this epoch's bucket, and choose those that the budget pays for."""
         calendar, limits, ranked = self._register.calendar, self._register.limits, self._ranked
-        ranked.fill(calendar, self.epoch, limits.most, limits.cap, len(self))
+        ranked.fill(calendar, self.epoch, limits, limits.most, len(self))
         if floor > 0:
             ranked.rank[ranked.rank < floor] = epoch_kernel.WAITING
         return choose(budget, ranked.number, ranked.rank, self._register.cost)
+
+
+def _solved(sources: Sources, budget: float, crawl_price: float | None) -> float:
+    """Return a checked price of a crawl, or the one that solves the relaxed problem."""
+    if crawl_price is not None:
+        return check_number("crawl_price", crawl_price, 0, high_open=True)
+    return solve_for_price(sources, min(budget, float(sources.cost.sum())))
+
+
+def _margin(sources: Sources | None, crawl_price: float | None) -> float:
+    """Return the margin of the threshold: near its due age the Lagrangian index rises less."""
+    if sources is None or crawl_price is None:
+        return MARGIN
+    due = due_ages(sources, crawl_price)
+    due = due[np.isfinite(due)]
+    return MARGIN / float(np.median(due)) if due.size else MARGIN

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_integers, check_number
+from analysis.ephemeral.relaxed import due_ages_of
 from analysis.ephemeral.scheduler.admission import (
     CHUNK,
     costs_with,
@@ -57,6 +58,8 @@ class Register:
         One for all sources, or one a number.
     size, total : int
         Sources now, and numbers given so far.
+    crawl_price : float or None
+        Price of a crawl, if sources rank by the Lagrangian index.
     """
 
     def __init__(
@@ -65,12 +68,13 @@ class Register:
         cost: Floats,
         price: float | None = None,
         engine: QueuedEngine | None = None,
+        crawl_price: float | None = None,
     ) -> None:
         self.calendar = buckets.empty_calendar(precision)
         self.limits = buckets.Limits(np.empty(0, np.int32), np.empty(0, np.int32))
         self.cost = cost
         self.size = self.total = 0
-        self._price, self._engine = price, engine
+        self._price, self._engine, self.crawl_price = price, engine, crawl_price
         self._pages = np.empty(0)  # pages an epoch and unit of cost, by number, if they are priced
         self._empty = np.empty((0, 2))  # u*/C at an empty queue and log delta, by number
 
@@ -78,10 +82,12 @@ class Register:
     def of(cls, state: State) -> Register:
         """Return the register of a saved state."""
         price = state.price if state.pages.size else None
-        self = cls(buckets.precision_of(state.entries), state.cost, price, state.engine)
+        precision = buckets.precision_of(state.entries)
+        self = cls(precision, state.cost, price, state.engine, state.crawl_price)
         self.limits, self.size, self.total = state.limits, state.entries.size, state.total
         self._pages, self._empty = state.pages, state.empty
         self._set_caps(state.entries)
+        self._set_goals(state.entries)
         self.reserve(self.size)
         self._insert(state.entries, Now(state.epoch, state.level))
         return self
@@ -90,13 +96,13 @@ class Register:
         """Return the state of a scheduler, to be written to a file."""
         return State(
             self.entries(), self.cost, self.limits, now.epoch, self.total, budget, now.theta,
-            self._pages, self.price, self._empty, self._engine,
+            self._pages, self.price, self._empty, self._engine, self.crawl_price,
         )  # fmt: skip
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use."""
-        arrays = (*self.calendar, *self.limits, self.cost, self._pages, self._empty)
+        arrays = (*self.calendar, *self.limits[:-1], self.cost, self._pages, self._empty)
         return sum(array.nbytes for array in arrays)
 
     def entries(self) -> NDArray[np.void]:
@@ -119,6 +125,31 @@ class Register:
         self._price = check_number("price", price, 0, high_open=True)
         self._set_caps(self.entries())
         buckets.rebuild(self.calendar, now.epoch, now.theta, self.limits)
+
+    def as_sources(self) -> Sources:
+        """Return sources of the same limits, decays and costs, in any order."""
+        entries = self.entries()
+        number = entries["number"]
+        cost = self.cost[number] if self.cost.size > 1 else np.full(number.size, self.cost[0])
+        limit, decay = entries["limit"].astype(float), entries["decay"].astype(float)
+        return Sources(decay, limit * cost, decay, cost)
+
+    def set_crawl_price(self, price: float, now: Now) -> None:
+        """Set the price of a crawl, and all due ages at it."""
+        self.crawl_price = check_number("crawl_price", price, 0, high_open=True)
+        self._set_goals(self.entries())
+        buckets.rebuild(self.calendar, now.epoch, now.theta, self.limits)
+
+    def _set_goals(self, entries: NDArray[np.void]) -> None:
+        """Set the due ages of entries at the price of a crawl."""
+        if self.crawl_price is None:
+            return
+        goal = self.limits.goal
+        if goal.size < self.total:
+            goal = np.append(goal, np.full(self.total - goal.size, np.inf))
+        limit, decay = entries["limit"].astype(float), entries["decay"].astype(float)
+        goal[entries["number"]] = due_ages_of(limit, decay, self.crawl_price)
+        self.limits = self.limits._replace(goal=goal, crawl_price=self.crawl_price)
 
     @property
     def queue(self) -> int:
@@ -156,7 +187,8 @@ class Register:
         cost = costs_with(self.cost, first, given, sources.cost)
         merged = limits_with(self.limits, first, given, some)
         self._check_load("max_age", cost, merged.most, budget)
-        self.cost, self.limits = cost, merged._replace(cap=self.limits.cap)
+        kept = {name: getattr(self.limits, name) for name in ("cap", "goal", "crawl_price")}
+        self.cost, self.limits = cost, merged._replace(**kept)
         self.size, self.total = self.size + count, max(first, int(given.max()) + 1)
         self.reserve(self.size)
         for start in range(0, count, CHUNK):
@@ -222,6 +254,7 @@ class Register:
             self._empty[entries["number"]] = np.stack([limit, fading], axis=1)
             entries["limit"] = limit * np.exp(queue * fading)
         self._price_pages(entries, sources)
+        self._set_goals(entries)
 
     def _price_pages(self, entries: NDArray[np.void], sources: Sources) -> None:
         """Store the pages of entries, in the order of their sources, and cap their index."""

@@ -39,7 +39,8 @@ class State(NamedTuple):
     `entries` are those of its calendar, in any order; `cost` and `limits` hold one number for all
     sources or one a number; `epoch` is the next one, `total` the numbers assigned so far, `level`
     the threshold. If pages have a price, `pages` holds the pages of an epoch, one a number; if they
-    join a queue, `empty` holds u*/C at an empty queue and log delta.
+    join a queue, `empty` holds u*/C at an empty queue and log delta. `crawl_price` is None unless
+    sources rank by the Lagrangian index.
     """
 
     entries: NDArray[np.void]
@@ -53,6 +54,7 @@ class State(NamedTuple):
     price: float = 0.0
     empty: Floats = NO_QUEUE
     engine: QueuedEngine | None = None
+    crawl_price: float | None = None
 
 
 def write_state(path: str | PathLike[str], state: State) -> None:
@@ -69,6 +71,8 @@ def write_state(path: str | PathLike[str], state: State) -> None:
         arrays |= {"pages": state.pages, "price": np.array([state.price])}
     if state.engine:
         arrays |= {"empty": state.empty, "engine": np.array(state.engine, float)}
+    if state.crawl_price is not None:
+        arrays |= {"crawl_price": np.array([state.crawl_price])}
     with replacing(path) as file:
         np.savez(file, allow_pickle=False, digest=_digest(arrays), **arrays)
 
@@ -139,7 +143,12 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> State:
     _require("engine", np.isfinite(engine).all() and (engine[:1] > 0).all())
     _require("engine", (engine[1:] >= 0).all() and (engine[1:] % 1 == 0).all())
     queued = QueuedEngine(float(engine[0]), int(engine[1])) if engine.size else None
-    return State(*held, pages, float(price[0]), empty, queued)
+    crawl_price = arrays.get("crawl_price")
+    if crawl_price is not None:
+        _require("crawl_price", crawl_price.dtype == np.float64 and crawl_price.shape == (1,))
+        _require("crawl_price", 0 <= crawl_price[0] < np.inf)
+    charged = None if crawl_price is None else float(crawl_price[0])
+    return State(*held, pages, float(price[0]), empty, queued, charged)
 
 
 def _require(name: str, right: Any) -> None:

@@ -24,6 +24,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
+from analysis.ephemeral.lagrangian import advantage
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
 from analysis.kernel_cache import COMPILED, njit
 
@@ -133,12 +134,16 @@ NO_CAPS = np.empty(0)
 class Limits(NamedTuple):
     """Minimal and maximal ages: none, one for all sources, or one a number.
 
-    `cap` holds the largest index of each number if pages have a price, and is empty otherwise.
+    `cap` holds the largest index of each number if pages have a price, and is empty otherwise. So
+    is `goal`, unless sources rank by the Lagrangian index: then it holds the due age of each number
+    at `crawl_price`.
     """
 
     least: Ints
     most: Ints
     cap: Floats = NO_CAPS
+    goal: Floats = NO_CAPS
+    crawl_price: float = 0.0
 
 
 @njit(inline="always")
@@ -182,10 +187,41 @@ def first_age(entry: Any, theta: float, least: Any) -> Any:
     return above
 
 
+@njit
+def worth(limit: float, decay: float, goal: float, crawl_price: float, age: float) -> float:
+    """Return the Lagrangian index plus the price, which is never negative: a crawl's worth now."""
+    return max(advantage(limit, decay, goal, crawl_price, age) + crawl_price, 0.0)
+
+
+@njit
+def first_age_of_worth(entry: Any, theta: float, goal: float, price: float, least: Any) -> Any:
+    """Return the first age, at least `least`, at which the worth is at least theta; or NEVER."""
+    limit, decay = np.float64(entry.limit), np.float64(entry.decay)
+    if theta <= 0.0:
+        return least
+    below, above = np.int64(least) - 1, np.int64(NEVER)
+    if theta <= price and goal < NEVER:
+        above = max(np.int64(goal), np.int64(least))
+    elif worth(limit, decay, goal, price, float(NEVER)) < theta:
+        return NEVER
+    while above - below > 1:
+        middle = (below + above) // 2
+        if worth(limit, decay, goal, price, float(middle)) >= theta:
+            above = middle
+        else:
+            below = middle
+    return above
+
+
 @njit(inline="always")
 def due_age(entry: Any, theta: float, limits: Limits) -> Any:
     """Return the age at which an entry falls due."""
-    due = first_age(entry, theta, least_age(limits, entry.number))
+    if limits.goal.size:
+        goal = limits.goal[entry.number]
+        least = least_age(limits, entry.number)
+        due = first_age_of_worth(entry, theta, goal, limits.crawl_price, least)
+    else:
+        due = first_age(entry, theta, least_age(limits, entry.number))
     if limits.cap.size and (limits.cap[entry.number] < theta or limits.cap[entry.number] < 0.0):
         due = NEVER
     if limits.most.size:

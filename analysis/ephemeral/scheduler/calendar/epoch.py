@@ -25,6 +25,7 @@ from analysis.ephemeral.scheduler.calendar.buckets import (
     prefetch,
     push,
     release,
+    worth,
 )
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
 from analysis.kernel_cache import njit
@@ -39,13 +40,17 @@ WAITING = -1.0
 def rank_bucket(
     calendar: Calendar,
     epoch: int,
+    limits: Limits,
     most: Ints,
-    cap: Floats,
     number: Ints,
     rank: Floats,
     content: Floats,
 ) -> None:
-    """Write number, rank and content per unit of cost of each entry of the epoch's bucket."""
+    """Write number, rank and content per unit of cost of each entry of the epoch's bucket.
+
+    `most` holds the maximal ages, and is empty where they do not count.
+    """
+    cap, goal, price = limits.cap, limits.goal, limits.crawl_price
     limit, decay, age = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     width = calendar.pool.itemsize
     bucket = epoch & (RING - 1)
@@ -67,6 +72,9 @@ def rank_bucket(
         for j in range(size):
             index, there = shares(decay[j], bend_of(decay[j]), age[j])
             ranks[j], contents[j] = limit[j] * index, limit[j] * there
+        if goal.size:
+            for j in range(size):
+                ranks[j] = worth(limit[j], decay[j], goal[numbers[j]], price, age[j])
         if cap.size:
             for j in range(size):
                 ranks[j] = min(ranks[j], cap[numbers[j]])
@@ -99,7 +107,9 @@ class Ranked:
         """Bytes of memory in use."""
         return sum(array.nbytes for array in self._room)
 
-    def fill(self, calendar: Calendar, epoch: int, most: Ints, cap: Floats, sources: int) -> None:
+    def fill(
+        self, calendar: Calendar, epoch: int, limits: Limits, most: Ints, sources: int
+    ) -> None:
         """Write the arrays for an epoch of a calendar with so many sources in all."""
         size = bucket_size(calendar, epoch)
         if size > self._room[0].size:
@@ -107,7 +117,7 @@ class Ranked:
             self._room = np.empty(room, np.int32), np.empty(room), np.empty(room)
         number, rank, content = self._room
         self.number, self.rank, self.content = number[:size], rank[:size], content[:size]
-        rank_bucket(calendar, epoch, most, cap, self.number, self.rank, self.content)
+        rank_bucket(calendar, epoch, limits, most, self.number, self.rank, self.content)
 
     def demand(self, levels: Floats, cost: Floats, most_cost: float) -> Floats:
         """Return the cost of the sources with a rank of at least each of some rising levels.
@@ -191,7 +201,11 @@ def demand(
                 price = cost[entry.number] if cost.size > 1 else cost[0]
                 if age >= least_age(limits, entry.number) and price <= most_cost:
                     decay = np.float64(entry.decay)
-                    index = entry.limit * shares(decay, bend_of(decay), float(age))[0]
+                    if limits.goal.size:
+                        goal, limit = limits.goal[entry.number], np.float64(entry.limit)
+                        index = worth(limit, decay, goal, limits.crawl_price, float(age))
+                    else:
+                        index = entry.limit * shares(decay, bend_of(decay), float(age))[0]
                     if limits.cap.size:
                         index = min(index, limits.cap[entry.number])
                     largest = max(largest, index)

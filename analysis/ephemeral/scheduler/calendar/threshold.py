@@ -34,10 +34,10 @@ class Threshold:
     `rebuilds` counts how often the calendar was sorted anew under a lower one.
     """
 
-    def __init__(self, level: float = np.inf) -> None:
+    def __init__(self, level: float = np.inf, margin: float = MARGIN) -> None:
         self.level = level
         self.rebuilds = 0
-        self._margin = MARGIN
+        self._margin, self._raise = margin, 1.0 + margin
         self._cuts: deque[float] = deque(maxlen=MEMORY)
 
     def above(self, index: float) -> bool:
@@ -55,7 +55,7 @@ class Threshold:
         else:
             return
         raised = lowest * (1.0 - self._margin)
-        if 1.002 * self.level < raised < epoch_kernel.OVERDUE:
+        if self._raise * self.level < raised < epoch_kernel.OVERDUE:
             self.level = raised
 
     def lower(
