@@ -67,7 +67,7 @@ def one_ping_index(signals: Signals, worth: ArrayLike) -> Floats:
     >>> from analysis.ephemeral import Sources
     >>> signals = Signals(Sources([2.0], [1.0], [0.1]), recall=1.0, precision=0.5)
     >>> one_ping_index(signals, [[0.1, 0.4]]).round(4).tolist()
-    [[0.0097, 0.0386]]
+    [[0.0097, 0.0387]]
     """
     check_kind("signals", signals, Signals)
     y = check_array("worth", worth, 0)
