@@ -314,6 +314,9 @@ def trace_calls():
     trial = {"trace": feeds, **period, "half_life": 24.0, "budget": 1, "phases": 2, "warm_up": 1}
     return {
         "AutoTtl": {"arms": 2},
+        "CommaFeed": {"arms": 2},
+        "Friendica": {"arms": 2},
+        "NextcloudNews": {"arms": 2},
         "EntryFrequency": {"arms": 2},
         "Experiment": trial,
         "ForgettingIndex": {

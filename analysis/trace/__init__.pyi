@@ -1,4 +1,12 @@
-from .deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
+from .deployed import (
+    AutoTtl,
+    CommaFeed,
+    EntryFrequency,
+    Friendica,
+    NextcloudNews,
+    NutchAdaptive,
+    StormCrawler,
+)
 from .experiment import Experiment, Outcome, choose_memory
 from .forgetting import ForgettingIndex, known_from
 from .frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl, lambdacrawl_rates
@@ -7,10 +15,13 @@ from .trace import Trace, publications
 
 __all__ = [
     "AutoTtl",
+    "CommaFeed",
     "EntryFrequency",
     "Experiment",
     "ForgettingIndex",
     "FrequencyPolicy",
+    "Friendica",
+    "NextcloudNews",
     "NutchAdaptive",
     "Outcome",
     "Repair",

@@ -11,10 +11,14 @@ Nutch                    a source's interval is multiplied by 1 + 0.4 after a vi
 StormCrawler             the same with factors 1.5 and a half, towards the shortest interval
 entry frequency          a source's interval is a week over the items that it published last week
 AutoTTL                  the mean gap between the items of the last 30 days
+CommaFeed                half the mean gap between the items that the feed lists
+Nextcloud News           until the mean gap has passed since the newest item
+Friendica                by the most items of a day of the last seven
 
 References: Apache Nutch 1.x, AdaptiveFetchSchedule with the settings of nutch-default.xml; Apache
 StormCrawler, AdaptiveScheduler; Miniflux 2, entry_frequency scheduler; FreshRSS with the extension
-AutoTTL.
+AutoTTL; CommaFeed 7, FeedRefreshIntervalCalculator; Nextcloud News 28, where an administrator
+allows next update times, with feed-io 6, UpdateStats; Friendica 2024, Feed::adjustPollFrequency.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_number, check_whole
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
+from analysis.trace import kernels
 
 Arms = NDArray[np.int64]
 
@@ -321,6 +326,155 @@ class AutoTtl(EntryFrequency):
         gap = np.floor(np.ptp(late) * self.epoch_seconds / late.size + 1e-6) if late.size else 0.0
         seconds = float(gap) or self.longest
         return float(np.clip(seconds, self.shortest, self.longest)) / self.epoch_seconds
+
+
+@brief
+class CommaFeed(DueTimes):
+    """CommaFeed's empirical refresh interval, by default with its default settings.
+
+    The interval after a visit is half the mean gap between the items that the feed lists, up to a
+    quarter of the longest. Where the newest item is one, two or four weeks old (exactly 7, 14 or 30
+    days) it is a quarter, a half or all of the longest, and all of it where one item or none is
+    listed. All sources are due at the first epoch.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    epoch_seconds : float
+        Length of an epoch; positive.
+    shortest, longest : float
+        Limits of the interval, in seconds; positive.
+    listed : int
+        How many items a feed lists, the newest ones; an assumption. At least 1.
+
+    Attributes
+    ----------
+    due : ndarray, shape (N,)
+        Next due time of each source, in epochs.
+    published : list of ndarray
+        Times of the items that each source listed at its last visit, in epochs. With `due` and
+        `epoch`, the whole state.
+    epoch : int
+        Epoch of the last call of `select`.
+
+    Examples
+    --------
+    >>> from analysis.trace import CommaFeed
+    >>> CommaFeed(2, epoch_seconds=3600.0).due.tolist()
+    [0.0, 0.0]
+    """
+
+    RULE = kernels.Schedule.COMMAFEED
+
+    def __init__(
+        self,
+        arms: int,
+        epoch_seconds: float = 3600.0,
+        *,
+        shortest: float = 300.0,
+        longest: float = 4 * 3600.0,
+        listed: int = 20,
+    ) -> None:
+        super().__init__(arms, epoch_seconds, shortest, longest)
+        self.listed = check_integer("listed", listed, 1)
+        self.published: list[Floats] = [np.empty(0)] * self.due.size
+
+    def read(self, arms: Arms, published: Sequence[Floats]) -> None:
+        """Take the items just found, and set the next due times from those that are listed."""
+        now = round(self.epoch * self.epoch_seconds)
+        for arm, times in zip(arms, published, strict=True):
+            known = np.concatenate([self.published[arm], np.asarray(times, dtype=np.float64)])
+            self.published[arm] = known[-self.listed :]
+            seconds = np.rint(self.published[arm] * self.epoch_seconds).astype(np.int64)
+            limits = self.shortest, self.longest
+            wait = kernels.listed_wait(int(self.RULE), seconds, now, *limits)
+            self.due[arm] = self.epoch + wait / self.epoch_seconds
+
+
+@brief
+class NextcloudNews(CommaFeed):
+    """The next update time of Nextcloud News (feed-io), which administrators can switch on.
+
+    The next visit is due when the lesser of the mean and the median gap between the items that the
+    feed lists, and a tenth of it, has passed since the newest; if that is over, the greater; if
+    that is over too, after the shortest interval. Where the newest item is older than 7.7 days, and
+    at most, it is the longest. What is due within ten minutes is visited. Without this setting all
+    feeds are visited every hour. All sources are due at the first epoch.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    epoch_seconds : float
+        Length of an epoch; positive.
+    shortest, longest : float
+        In seconds; positive.
+    listed : int
+        How many items a feed lists, the newest ones; an assumption. At least 1.
+
+    Examples
+    --------
+    >>> from analysis.trace import NextcloudNews
+    >>> NextcloudNews(2, epoch_seconds=3600.0).due.tolist()
+    [0.0, 0.0]
+    """
+
+    RULE = kernels.Schedule.NEXTCLOUD
+
+    def __init__(
+        self,
+        arms: int,
+        epoch_seconds: float = 3600.0,
+        *,
+        shortest: float = 3600.0,
+        longest: float = DAY,
+        listed: int = 20,
+    ) -> None:
+        super().__init__(arms, epoch_seconds, shortest=shortest, longest=longest, listed=listed)
+
+
+@brief
+class Friendica(CommaFeed):
+    """Friendica's adjusted poll frequency, its default.
+
+    For each of the last seven days with items that the feed lists at different times their number
+    is taken as that of a day: times 24 hours over the time from the first to the last, of at least
+    4 hours. By the largest of them the interval is 15 or 30 minutes, 1, 2, 3, 6 or 12 hours. It is
+    a day where there was no item in seven days, and where one or none is listed; a week after a
+    year without an item, 30 days after two. Days begin at the hour of the first epoch. All sources
+    are due at the first epoch.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    epoch_seconds : float
+        Length of an epoch; positive.
+    shortest, longest : float
+        Limits of the interval, in seconds; positive.
+    listed : int
+        How many items a feed lists, the newest ones; an assumption. At least 1.
+
+    Examples
+    --------
+    >>> from analysis.trace import Friendica
+    >>> Friendica(2, epoch_seconds=3600.0).due.tolist()
+    [0.0, 0.0]
+    """
+
+    RULE = kernels.Schedule.FRIENDICA
+
+    def __init__(
+        self,
+        arms: int,
+        epoch_seconds: float = 3600.0,
+        *,
+        shortest: float = 900.0,
+        longest: float = 30 * DAY,
+        listed: int = 20,
+    ) -> None:
+        super().__init__(arms, epoch_seconds, shortest=shortest, longest=longest, listed=listed)
 
 
 def _seconds(name: str, value: float) -> float:

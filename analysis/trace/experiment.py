@@ -30,7 +30,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.table import Timetable
 from analysis.trace.bounds import clairvoyant_bound
-from analysis.trace.deployed import EntryFrequency, NutchAdaptive, StormCrawler
+from analysis.trace.deployed import DueTimes
 from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
 from analysis.trace.replay import (
@@ -265,15 +265,11 @@ class Experiment:
 
         return self.played(visits)
 
-    def untrained(
-        self, make: Callable[[], NutchAdaptive | StormCrawler | EntryFrequency]
-    ) -> Outcome:
+    def untrained(self, make: Callable[[], DueTimes]) -> Outcome:
         """Replay a policy that starts at `begin` without rates and adapts to what it finds."""
         return self.outcome(self.adapting(make))
 
-    def adapting(
-        self, make: Callable[[], NutchAdaptive | StormCrawler | EntryFrequency]
-    ) -> list[Played]:
+    def adapting(self, make: Callable[[], DueTimes]) -> list[Played]:
         """Return the visits of such a policy, on the epochs of each phase."""
         return self.played(
             lambda clock: visits_of_learner(self.trace, make(), self.budget, clock), self.begin

@@ -17,6 +17,8 @@ from analysis.arrays import Floats, Ints
 from analysis.ephemeral.kernels import h, mark_top, relative_index
 from analysis.kernel_cache import njit
 
+DAY = 86_400
+
 
 class Schedule(IntEnum):
     """Rules of `analysis.trace.deployed` for the next visit of a source."""
@@ -25,6 +27,9 @@ class Schedule(IntEnum):
     STORM = 1
     ENTRY = 2
     AUTO = 3
+    COMMAFEED = 4
+    NEXTCLOUD = 5
+    FRIENDICA = 6
 
 
 @njit
@@ -126,6 +131,82 @@ def follow_forgetting(
 
 
 @njit
+def listed_wait(rule: int, items: Ints, now: int, shortest: float, longest: float) -> float:
+    """Return the seconds until the next visit by a rule that reads the items that a feed lists.
+
+    `items` are their times in seconds, in increasing order, and `now` the time of the visit.
+    """
+    if rule == Schedule.COMMAFEED:
+        wait = _commafeed(items, now, shortest, longest)
+    elif rule == Schedule.NEXTCLOUD:
+        return _nextcloud(items, now, shortest, longest)
+    else:
+        wait = 60.0 * _friendica(items, now)
+    return min(max(wait, shortest), longest)
+
+
+@njit
+def _commafeed(items: Ints, now: int, shortest: float, longest: float) -> float:
+    """Half the mean gap, up to a quarter of the longest; more after one, two and four weeks."""
+    if items.size == 0 or now - items[-1] >= 30 * DAY:
+        return longest
+    if now - items[-1] >= 14 * DAY:
+        return longest / 2
+    if now - items[-1] >= 7 * DAY:
+        return longest / 4
+    if items.size == 1:
+        return longest
+    gap = (items[-1] - items[0]) / (items.size - 1)
+    return min(max(gap / 2, shortest), longest / 4)
+
+
+@njit
+def _nextcloud(items: Ints, now: int, shortest: float, longest: float) -> float:
+    """Until the mean or the median gap, and a tenth of it, has passed since the newest item."""
+    gaps = np.sort(np.diff(items))
+    mean, median, wait = 0, 0, shortest
+    if gaps.size:
+        mean, median = (items[-1] - items[0]) // gaps.size, gaps[gaps.size // 2]
+    if items.size and now > items[-1] + int(1.1 * 7 * DAY):
+        wait = longest
+    elif items.size:
+        for gap in (min(mean, median), max(mean, median)):
+            later = items[-1] + int(gap + 0.1 * gap) - now
+            if later > 0:
+                wait = float(later)
+                break
+    return min(wait, longest) - 600.0  # what is due within ten minutes is visited
+
+
+@njit
+def _friendica(items: Ints, now: int) -> float:
+    """Minutes by the largest number of items a day in the last seven days."""
+    if items.size < 2:
+        return 1440.0
+    silent = now / DAY - items[-1] // DAY
+    if silent > 730:
+        return 43_200.0
+    if silent > 365:
+        return 10_080.0
+    if silent >= 7:
+        return 1440.0
+    most, i = 0.0, 0
+    while i < items.size:
+        day, first = items[i] // DAY, i
+        while i < items.size and items[i] // DAY == day:
+            i += 1
+        span = items[i - 1] - items[first]
+        # Items of one day, as many as there were in a day of such hours, of at least four.
+        if now / DAY - day < 7 and span > 0:
+            most = max(most, DAY / max(span, 4 * 3600) * (i - first))
+    minutes = (15.0, 30.0, 60.0, 120.0, 180.0, 360.0)
+    for rank, items_a_day in enumerate((48.0, 24.0, 12.0, 8.0, 4.0, 2.0)):
+        if most > items_a_day:
+            return minutes[rank]
+    return 720.0
+
+
+@njit
 def follow_due(
     rule: int,
     constants: Floats,
@@ -142,8 +223,9 @@ def follow_due(
 
     `constants` are the shortest and longest interval in epochs, and then, for NUTCH, increase,
     decrease, shift, and the time up to which the shift counts; for STORM the first interval; for
-    ENTRY and AUTO the memory in seconds, and for ENTRY a week over its factor in minutes. The
-    intervals of STORM are whole minutes, nan before the first visit.
+    ENTRY and AUTO the memory in seconds, and for ENTRY a week over its factor in minutes; for the
+    rules of `listed_wait` how many items a feed lists. The intervals of STORM are whole minutes,
+    nan before the first visit.
     """
     size = due.size
     shortest, longest = constants[0], constants[1]
@@ -170,7 +252,13 @@ def follow_due(
             while following[i] < place[i + 1] and item[following[i]] <= second:
                 following[i] += 1
                 new = True
-            if rule == Schedule.ENTRY or rule == Schedule.AUTO:
+            if rule >= Schedule.COMMAFEED:
+                earliest = max(oldest[i], following[i] - int(constants[2]))
+                listed = item[earliest : following[i]] - begin
+                limits = shortest * period, longest * period
+                wait = listed_wait(rule, listed, epoch * period, *limits)
+                due[i] = epoch + wait / period
+            elif rule == Schedule.ENTRY or rule == Schedule.AUTO:
                 while oldest[i] < following[i] and item[oldest[i]] <= second - constants[2]:
                     oldest[i] += 1
                 late = following[i] - oldest[i]

@@ -47,7 +47,17 @@ from analysis.ephemeral.policies import (
 from analysis.ephemeral.sources import ROUNDING, Sources, check_unit_costs
 from analysis.ephemeral.timetables.table import Timetable
 from analysis.trace import kernels
-from analysis.trace.deployed import WEEK, AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
+from analysis.trace.deployed import (
+    WEEK,
+    AutoTtl,
+    CommaFeed,
+    DueTimes,
+    EntryFrequency,
+    Friendica,
+    NextcloudNews,
+    NutchAdaptive,
+    StormCrawler,
+)
 from analysis.trace.forgetting import ForgettingIndex
 from analysis.trace.frequencies import FrequencyPolicy
 from analysis.trace.trace import HOUR, Trace, weighted_counts
@@ -55,7 +65,16 @@ from analysis.trace.trace import HOUR, Trace, weighted_counts
 _AT_A_TIME = 1000
 COMPILED = (RoundRobinPolicy, Timetable, WhittlePolicy, GreedyPolicy, FrequencyPolicy)
 """Classes of policies that run compiled where they depend on ages alone."""
-LEARNERS = (ForgettingIndex, NutchAdaptive, StormCrawler, EntryFrequency, AutoTtl)
+LEARNERS = (
+    ForgettingIndex,
+    NutchAdaptive,
+    StormCrawler,
+    EntryFrequency,
+    AutoTtl,
+    CommaFeed,
+    NextcloudNews,
+    Friendica,
+)
 """Classes of policies that learn from their visits in compiled code."""
 
 
@@ -251,7 +270,7 @@ def visits_with_content(trace: Trace, sources: Sources, budget: int, clock: Cloc
 
 def visits_of_learner(
     trace: Trace,
-    policy: ForgettingIndex | NutchAdaptive | StormCrawler | EntryFrequency,
+    policy: ForgettingIndex | DueTimes,
     budget: int,
     clock: Clock,
 ) -> Visits:
@@ -290,7 +309,7 @@ def visits_of_learner(
     return Visits(visits)
 
 
-def _rule(policy: NutchAdaptive | StormCrawler | EntryFrequency) -> tuple[int, Floats, Floats]:
+def _rule(policy: DueTimes) -> tuple[int, Floats, Floats]:
     """Return the number of a rule, its constants, and its initial intervals."""
     seconds, rules = policy.epoch_seconds, kernels.Schedule
     interval = np.zeros(policy.due.size)
@@ -302,7 +321,10 @@ def _rule(policy: NutchAdaptive | StormCrawler | EntryFrequency) -> tuple[int, F
         rule, rest, interval = rules.STORM, [policy.first / seconds], policy.interval.copy()
     elif isinstance(policy, AutoTtl):
         rule, rest = rules.AUTO, [policy.MEMORY]
+    elif isinstance(policy, CommaFeed):
+        rule, rest = policy.RULE, [float(policy.listed)]
     else:
+        assert isinstance(policy, EntryFrequency)
         rule, rest = rules.ENTRY, [policy.MEMORY, WEEK / 60.0 / policy.factor]
     limits = [policy.shortest / seconds, policy.longest / seconds]
     return int(rule), np.array([*limits, *rest]), interval

@@ -16,10 +16,13 @@ import pytest
 from analysis.ephemeral import Sources, WhittlePolicy
 from analysis.trace import (
     AutoTtl,
+    CommaFeed,
     EntryFrequency,
     Experiment,
     ForgettingIndex,
     FrequencyPolicy,
+    Friendica,
+    NextcloudNews,
     NutchAdaptive,
     StormCrawler,
     Trace,
@@ -96,6 +99,9 @@ def policies(items):
         "NutchAdaptive": partial(NutchAdaptive, size),
         "StormCrawler": partial(StormCrawler, size, first=7200.0),
         "AutoTtl": partial(AutoTtl, size),
+        "CommaFeed": partial(CommaFeed, size, longest=40 * 3600.0, listed=3),
+        "NextcloudNews": partial(NextcloudNews, size),
+        "Friendica": partial(Friendica, size),
     }
 
 

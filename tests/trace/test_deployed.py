@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from analysis.ephemeral import Observation, Sources, relaxed_problem
-from analysis.trace.deployed import AutoTtl, EntryFrequency, FeedReader, NutchAdaptive, StormCrawler
+from analysis.trace.deployed import (
+    AutoTtl,
+    CommaFeed,
+    EntryFrequency,
+    FeedReader,
+    Friendica,
+    NextcloudNews,
+    NutchAdaptive,
+    StormCrawler,
+)
 from analysis.trace.frequencies import (
     FrequencyPolicy,
     best_fixed_frequencies,
@@ -286,12 +295,93 @@ def test_items_are_remembered_for_a_week():
     assert policy.due[0] == pytest.approx(99 + 168 + 24)
 
 
+def wait(policy, times, now=800):
+    """Hours until the next visit after one that shows items at these hours."""
+    policy.select(seen(now, [1]), 1)
+    policy.read(np.array([0]), [np.array(times, dtype=float)])
+    return policy.due[0] - now
+
+
+# CommaFeed: the cases of its own FeedRefreshIntervalCalculatorTest, empirical interval.
+
+
+@pytest.mark.parametrize(
+    ("times", "hours"),
+    [
+        ([], 100),  # withNullPublishedDate
+        ([800 - 31 * 24.0], 100),  # with31DaysOldPublishedDate
+        ([800 - 15 * 24.0], 50),  # with15DaysOldPublishedDate
+        ([800 - 8 * 24.0], 25),  # with8DaysOldPublishedDate
+        ([800 - 5 * 24 - 4.0, 800 - 5 * 24.0], 2),  # averageBetweenBounds
+        ([800 - 5 * 24.0, 800 - 5 * 24 + 1e-3], 0.5),  # averageBelowMinimum
+        ([20.0, 799.0], 25),  # averageAboveMaximum
+        ([800 - 5 * 24.0], 100),  # noAverage
+    ],
+)
+def test_commafeed_as_in_its_own_tests(times, hours):
+    policy = CommaFeed(1, 3600.0, shortest=1800.0, longest=100 * 3600.0)
+    assert wait(policy, times) == pytest.approx(hours)
+
+
+def test_commafeed_forgets_items_no_longer_listed():
+    policy = CommaFeed(1, 3600.0, shortest=60.0, longest=100 * 3600.0, listed=3)
+    assert wait(policy, [0.0, 790.0, 794.0, 798.0]) == pytest.approx(2.0)
+
+
+# Nextcloud News, by feed-io's UpdateStats, worked by hand; ten minutes are its tolerance.
+
+
+@pytest.mark.parametrize(
+    ("times", "hours"),
+    [
+        ([], 1),  # no items: the shortest
+        ([790.0], 1),  # one item, no gap: the shortest
+        ([800 - 7.8 * 24], 24),  # sleepy
+        ([770.0, 780.0, 790.0], 1),  # 1.1 of ten hours after the newest
+        ([700.0, 782.0, 790.0, 798.0], 6.8),  # the median 8, 1.1 of it since the newest
+        ([700.0, 776.0, 780.0, 784.0], 14.8),  # the median is over: the mean 28, 784 + 30.8
+        ([796.0, 797.0, 798.0], 1),  # both are over: the shortest
+        ([600.0, 799.0], 24),  # at most a day
+    ],
+)
+def test_nextcloud_waits_for_a_gap_since_the_newest_item(times, hours):
+    assert wait(NextcloudNews(1, 3600.0), times) + 1 / 6 == pytest.approx(hours)
+
+
+# Friendica, by its adjustPollFrequency, worked by hand; 792 is a midnight.
+
+
+@pytest.mark.parametrize(
+    ("times", "hours"),
+    [
+        ([], 24),  # no posts
+        ([799.0], 24),  # a single one
+        ([600.0, 620.0], 24),  # none for a week
+        ([700.0, 760.0], 12),  # no day with two
+        ([792.0, 800.0], 3),  # 2 in 8 hours: 6 a day
+        ([792.0, 792.5, 793.0], 1),  # 3 in four hours at least: 18 a day
+        ([792.0 + i / 2 for i in range(5)], 0.5),  # 30 a day
+        ([792.0 + i / 4 for i in range(9)], 0.25),  # 54 a day
+    ],
+)
+def test_friendica_counts_items_of_a_day(times, hours):
+    assert wait(Friendica(1, 3600.0), times) == pytest.approx(hours)
+
+
+def test_friendica_is_patient_after_years():
+    for days, hours in ((365, 24), (366, 168), (730, 168), (731, 720)):
+        assert wait(Friendica(1, 3600.0), [1.0, 2.0], now=24 * days) == hours
+
+
 def test_only_the_feed_reader_reads():
     assert isinstance(EntryFrequency(1), FeedReader)
     assert not isinstance(NutchAdaptive(1), FeedReader)
 
 
-@pytest.mark.parametrize("policy", [NutchAdaptive, StormCrawler, EntryFrequency, AutoTtl])
+@pytest.mark.parametrize(
+    "policy",
+    [NutchAdaptive, StormCrawler, EntryFrequency, AutoTtl, CommaFeed, NextcloudNews, Friendica],
+)
 def test_arguments_are_checked(policy):
     with pytest.raises(ValueError, match="arms"):
         policy(0)

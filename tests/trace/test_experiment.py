@@ -14,7 +14,7 @@ from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, four_sources, re
 from analysis.results import Estimate
 from analysis.trace.bootstrap import block_weights, ratio_interval
 from analysis.trace.bounds import clairvoyant_bound
-from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
+from analysis.trace.deployed import AutoTtl, CommaFeed, EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.experiment import Experiment, choose_memory
 from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.poisson import against_surrogates, poisson_trace, statistics
@@ -273,7 +273,7 @@ def test_rules_count_in_the_epochs_of_the_replay(trace):
     split = trace.second("2020-07-02")
     plan = Experiment(trace, trace.begin, split, split + WEEK, 24.0, 1, period=1800, phases=1)
     size = len(trace)
-    for rule in (NutchAdaptive, StormCrawler, EntryFrequency, AutoTtl):
+    for rule in (NutchAdaptive, StormCrawler, EntryFrequency, AutoTtl, CommaFeed):
         assert plan.untrained(lambda rule=rule: rule(size, 1800.0)).used > 0
         with pytest.raises(ValueError, match="policy must have epochs of 1800 seconds"):
             plan.untrained(lambda rule=rule: rule(size))

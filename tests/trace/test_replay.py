@@ -15,7 +15,16 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import GreedyPolicy
-from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
+from analysis.trace.deployed import (
+    AutoTtl,
+    CommaFeed,
+    DueTimes,
+    EntryFrequency,
+    Friendica,
+    NextcloudNews,
+    NutchAdaptive,
+    StormCrawler,
+)
 from analysis.trace.experiment import Experiment
 from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.frequencies import best_fixed_frequencies
@@ -66,7 +75,7 @@ def impatient(arms, period):
 
 def both_ways(trace, sources, policy, fresh, budget, clock, age, rng=None):
     """Score a policy by the fast replay, and follow a fresh copy of it by the slow one."""
-    if isinstance(policy, NutchAdaptive | StormCrawler | EntryFrequency | ForgettingIndex):
+    if isinstance(policy, DueTimes | ForgettingIndex):
         visits = visits_of_learner(trace, policy, budget, clock)
     elif isinstance(policy, RandomPolicy):
         visits = visits_at_random(policy, budget, clock.horizon, np.random.default_rng(rng))
@@ -100,6 +109,9 @@ def both_ways(trace, sources, policy, fresh, budget, clock, age, rng=None):
         "entry frequency",
         "factor",
         "auto",
+        "commafeed",
+        "nextcloud",
+        "friendica",
     ],
 )
 def test_the_slow_replay_agrees(world, name, budget, period):
@@ -129,6 +141,9 @@ def test_the_slow_replay_agrees(world, name, budget, period):
             "entry frequency": EntryFrequency(len(trace), period),
             "factor": EntryFrequency(len(trace), period, factor=0.3, longest=30 * period),
             "auto": AutoTtl(len(trace), period, longest=40 * period),
+            "commafeed": CommaFeed(len(trace), period, longest=40 * period, listed=4),
+            "nextcloud": NextcloudNews(len(trace), period, longest=40 * period),
+            "friendica": Friendica(len(trace), period),
         }
         return policies[name]
 
