@@ -18,17 +18,18 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from analysis.crawl.durations import read_duration
 from analysis.extras import missing_extra
 
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-"""Seconds of the units of time in options."""
 RUN_HELP = """example, from an empty folder:
 
   python -m analysis.crawl run feeds.opml --out items.jsonl --contact you@example.org
 
 FEEDS is OPML, a text file with an address on each line (# begins a comment), CSV with the column
-url and, if you like, name, or one address: that of a feed, or of a page that names its feeds.
-Ctrl-C ends the crawl; the same command continues it. A changed list takes effect then.
+url and, if you like, name, min_interval and max_interval (as in 30m), or one address: that of a
+feed, or of a page that names its feeds. A round fetches a share of the feeds; every feed that was
+never fetched comes first. Ctrl-C ends the crawl; the same command continues it. A changed list and
+changed options take effect then, and nothing that is known is lost.
 """
 
 
@@ -86,6 +87,7 @@ def _look(options: argparse.Namespace) -> int:
     from analysis.crawl.storage.progress import (
         Progress,
         feeds_opml,
+        feeds_page,
         feeds_prometheus,
         feeds_text,
         read_feeds,
@@ -95,26 +97,23 @@ def _look(options: argparse.Namespace) -> int:
     try:
         if options.command == "ask":
             ask_again(options.folder, options.urls)
-            print(f"asked for again from the next epoch on: {', '.join(options.urls)}")
+            print(f"asked for again from the next round on: {', '.join(options.urls)}")
             return 0
         feeds = read_feeds(options.folder)
+        progress = None if feeds else Progress.read(options.folder)
         if not feeds and (options.json or options.opml or options.prometheus):
             raise ValueError(f"{options.folder} must be the state of a crawl of `run` for this")
         if options.opml:
             Path(options.opml).write_bytes(feeds_opml(feeds))
+        if options.html:
+            page = progress.page() if progress else feeds_page(feeds)
+            Path(options.html).write_text(page, encoding="utf-8")
         if options.json:
             print(json.dumps(feeds, indent=1, ensure_ascii=False))
         elif options.prometheus:
             print(feeds_prometheus(feeds), end="")
-        elif feeds:
-            print(feeds_text(feeds))
-        if feeds and not options.page:
-            return 0
-        progress = Progress.read(options.folder)
-        if not feeds:
-            print(progress.text())
-        if options.page:
-            Path(options.page).write_text(progress.page(), encoding="utf-8")
+        else:
+            print(progress.text() if progress else feeds_text(feeds))
     except (OSError, ValueError, sqlite3.Error) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -189,9 +188,11 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--budget", type=_positive, help="fetches in a round (each feed every 4h on average)")
     add(
         "--policy",
-        help="which feeds come next: index (default) or round-robin",
+        help="which feeds come next: index (by what new items are expected to be worth; default) "
+        "or round-robin (in turn)",
     )
     add("--max-age", type=_seconds, help="time after which a feed comes before others (7d)")
+    add("--max-size", type=_size, help="largest feed in MiB (10)")
     end = parser.add_mutually_exclusive_group()
     end.add_argument("--rounds", type=_positive, help="rounds of this run (until you end it)")
     end.add_argument("--until", type=_date, help="time after which no round begins, in ISO 8601")
@@ -201,11 +202,16 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def _seconds(text: str) -> float:
     """Return the seconds of a time such as 90s, 30m, 1h or 7d."""
-    parts = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
-    value = float(parts[1]) * UNITS[parts[2]] if parts else 0.0
-    if not 1.0 <= value <= 366 * 86_400.0:
-        raise argparse.ArgumentTypeError(f"must be from 1s to 366d, as in 30m, got {text!r}")
-    return value
+    try:
+        return read_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _size(text: str) -> float:
+    if not re.fullmatch(r"\d{1,4}(\.\d+)?", text) or not 0.1 <= float(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"must be a number from 0.1 to 1024, got {text!r}")
+    return float(text)
 
 
 def _positive(text: str) -> int:
@@ -237,15 +243,17 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--budget", type=int, default=4, help="fetches of each crawler an epoch")
     show.add_argument("--port", type=int, default=8001, help="of the page; 0 for any that is free")
     show.add_argument("--seed", type=int, default=0, help="of the site")
-    status = commands.add_parser("status", help="say how a crawl goes, running or not")
+    status = commands.add_parser("status", help="show how a crawl goes, running or not")
     status.add_argument("folder", help="its folder: that of the state of `run`, or its JOBDIR")
     form = status.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print what is known of feeds as JSON")
     form.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
     status.add_argument("--opml", help="file to which the list of feeds is written, too")
-    status.add_argument("--page", help="file to write it to as HTML, too")
-    ask = commands.add_parser("ask", help="let a crawl ask sources again that said they are gone")
-    ask.add_argument("folder", help="its JOBDIR")
+    status.add_argument("--html", help="file to which it is written as a page, too")
+    ask = commands.add_parser(
+        "ask", help="fetch feeds at their next turn that are gone, forbidden or resting"
+    )
+    ask.add_argument("folder", help="the state of the crawl")
     ask.add_argument("urls", nargs="+", help="addresses, as the list of sources has them")
     cluster = commands.add_parser(
         "cluster", help="run the crawl of the Scrapy project in this folder in several processes"

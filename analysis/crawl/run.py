@@ -10,8 +10,10 @@ state:
 
 * ``feeds.csv``, the list, as the setting ``CRAWL_SOURCES`` has it;
 * ``crawl.sqlite``, from which the next run continues (`analysis.crawl.storage.store`);
-* ``feeds.json``, written after each round: what ``status`` shows, as
-  `analysis.crawl.storage.progress` describes.
+* ``feeds.json``: what ``status`` shows, as `analysis.crawl.storage.progress` describes.
+
+A list may bound the time between two fetches of a feed: OPML by the attributes ``minInterval`` and
+``maxInterval`` of an outline, CSV by the columns ``min_interval`` and ``max_interval``.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -40,17 +43,18 @@ from scrapy.http import HtmlResponse, Response
 
 from analysis import __version__
 from analysis.checks import check_choice, check_file
-from analysis.crawl.feeds.reader import HALF_LIFE, read_feed
+from analysis.crawl.durations import read_duration, write_duration
+from analysis.crawl.feeds.reader import read_feed
 from analysis.crawl.feeds.reply import Reply, Unreadable
 from analysis.crawl.fetching import requests
 from analysis.crawl.fetching.headers import plain_headers
 from analysis.crawl.fetching.hosts import host_of, plain_address
 from analysis.crawl.fetching.requests import Job
 from analysis.crawl.frontier.frontier import Frontier
-from analysis.crawl.frontier.state import DAY, FORBIDDEN, FOUND, GONE, Outcome
+from analysis.crawl.frontier.state import DAY, FORBIDDEN, FOUND, Outcome
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.storage.progress import FEEDS, read_feeds
-from analysis.crawl.storage.store import Store
+from analysis.crawl.storage.store import LAST_EPOCHS, Store
 from analysis.files import replacing
 
 POLICIES = {
@@ -64,6 +68,12 @@ BETWEEN = 4 * 3600.0
 """Seconds between two fetches of a feed, on average over all feeds, at the default budget."""
 MAX_AGE = 7 * DAY
 """Default seconds after which a feed comes before all others."""
+OPTIONS = ("every", "budget", "policy", "max_age")
+"""Options that a crawl keeps until they are given anew."""
+REWRITE = 10.0
+"""Least seconds between two writings of ``feeds.json`` within a round."""
+LOGGED = 100_000
+"""Fetches, about, that the state has one by one; of older ones it has counts by day."""
 GAP = 1.0
 """Seconds between two fetches from a host when feeds are fetched for the first time."""
 MOST_BYTES = 64 * 1024 * 1024
@@ -77,10 +87,15 @@ FEED_TYPES = ("rss+xml", "atom+xml", "feed+json", "rdf+xml")
 
 
 class Feed(NamedTuple):
-    """A feed of a list: its address and its name."""
+    """A feed of a list: its address, its name, and bounds on the time between two fetches.
+
+    The bounds are as in ``30m``, and empty if there are none.
+    """
 
     url: str
     name: str
+    min_interval: str = ""
+    max_interval: str = ""
 
 
 # ------------------------------------------------------------------------------ the list of feeds
@@ -110,16 +125,35 @@ def read_list(path: str) -> list[Feed]:
             raise ValueError(f"{path}, line {line}: the text must be in UTF-8") from None
         rows = _table(path, text) if _is_table(path, text) else _lines(text)
     feeds: dict[str, Feed] = {}
-    for line, url, name in rows:
-        address = _address(f"{path}, line {line}", url)
-        feeds.setdefault(address, Feed(address, name.strip() or address))
+    for line, url, name, *bounds in rows:
+        place = f"{path}, line {line}"
+        address = _address(place, url)
+        _check_bounds(place, *bounds)
+        feeds.setdefault(address, Feed(address, name.strip() or address, *bounds))
     if not feeds:
         raise ValueError(f"{path}: no feeds are listed")
     return list(feeds.values())
 
 
-def _outlines(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:
-    """Yield line, address and name of the outlines of OPML, however deep."""
+Row = tuple[int, str, str, str, str]
+"""Line, address, name, and the two bounds of a feed in a list."""
+
+
+def _check_bounds(place: str, least: str, most: str) -> None:
+    """Raise, naming the place, if a bound is no length of time or the two exclude each other."""
+    seconds = {}
+    for name, text in (("min_interval", least), ("max_interval", most)):
+        try:
+            seconds[name] = read_duration(text) if text else None
+        except ValueError as error:
+            raise ValueError(f"{place}: {name} {error}") from None
+    low, high = seconds["min_interval"], seconds["max_interval"]
+    if low and high and low > high:
+        raise ValueError(f"{place}: max_interval must be at least min_interval, got {most}")
+
+
+def _outlines(path: str, content: bytes) -> Iterator[Row]:
+    """Yield the feeds of the outlines of OPML, however deep."""
     if b"<!ENTITY" in content.replace(b"\x00", b""):
         raise ValueError(f"{path}: OPML must not declare entities")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
@@ -133,7 +167,8 @@ def _outlines(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:
         facts = {name.lower(): value for name, value in outline.items()}
         if "xmlurl" in facts:
             name = facts.get("title") or facts.get("text") or ""
-            yield outline.sourceline, facts["xmlurl"], name
+            bounds = [facts.get(bound, "").strip() for bound in ("mininterval", "maxinterval")]
+            yield outline.sourceline, facts["xmlurl"], name, bounds[0], bounds[1]
 
 
 def _is_table(path: str, text: str) -> bool:
@@ -142,8 +177,8 @@ def _is_table(path: str, text: str) -> bool:
     return "url" in names or path.lower().endswith(".csv")
 
 
-def _table(path: str, text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield line, address and name of the rows of CSV, with commas, semicolons or tabs."""
+def _table(path: str, text: str) -> Iterator[Row]:
+    """Yield the feeds in the rows of CSV, with commas, semicolons or tabs."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     rows = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count))
     header: list[str] = []
@@ -156,17 +191,18 @@ def _table(path: str, text: str) -> Iterator[tuple[int, str, str]]:
                 if "url" not in header:
                     raise ValueError(f"{path}, line {rows.line_num}: a column must be named url")
                 continue
-            cells = dict(zip(header, row, strict=False))
-            yield rows.line_num, cells.get("url", ""), cells.get("name", "")
+            cells = dict(zip(header, map(str.strip, row), strict=False))
+            url, name, least, most = (cells.get(name, "") for name in Feed._fields)
+            yield rows.line_num, url, name, least, most
     except csv.Error as error:
         raise ValueError(f"{path}, line {rows.line_num}: no valid CSV: {error}") from None
 
 
-def _lines(text: str) -> Iterator[tuple[int, str, str]]:
+def _lines(text: str) -> Iterator[Row]:
     for number, line in enumerate(text.splitlines(), 1):
         url = re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip()  # a # within is a fragment
         if url:
-            yield number, url, ""
+            yield number, url, "", "", ""
 
 
 def _address(place: str, url: str) -> str:
@@ -235,24 +271,43 @@ class RoundScheduler(EpochScheduler):
 
     def _prepare(self) -> None:
         run = self._crawler.settings["RUN"]
-        self._names: dict[str, str] = dict(run["names"])
-        self._options = {name: run[name] for name in ("every", "policy")}
+        self._feeds: dict[str, Feed] = {feed.url: feed for feed in run["feeds"]}
+        self._options, self._changes = run["options"], run["changes"]
         self._path = Path(run["folder"]) / FEEDS
         kept = read_feeds(run["folder"])
         self._known = {feed["url"]: feed for feed in kept.get("feeds", [])}
-        self._counted_epochs = int(kept.get("rounds", 0))
-        self._counted: list[Outcome] = []
+        self._counted: dict[int, Outcome] = {}  # by identity, of the last choice
         self._ended: list[Outcome] = []  # since the last line was printed
         self._reasons = _Reasons()
         logging.getLogger(requests.__name__).addHandler(self._reasons)
+        self._open = kept.get("open", {"round": 0, "counts": {}})
+        self._next_writing = time.monotonic() + REWRITE
         super()._prepare()
+        frontier, period = self.frontier, self._given.period
+        if not frontier.is_open:  # rounds in which there was no crawl do not count
+            frontier.skip(max(int((self.now() - self._began) / period) - frontier.epoch, 0))
         if run["rounds"]:
-            self._given = replace(self._given, epochs=self.frontier.epoch + run["rounds"])
+            self._given = replace(self._given, epochs=frontier.epoch + run["rounds"])
+        if run["until"]:
+            begun = int(max(run["until"] - self._began, 0.0) // period) + 1
+            self._given = replace(self._given, epochs=max(begun, frontier.epoch))
+        self._predict()
+        self._write_feeds()
         self._say_start()
+
+    def _resume(self) -> None:
+        """Continue a round; what was counted of it before a kill is counted again."""
+        before, self._open = self._open, {"round": self.frontier.epoch, "counts": {}}
+        if before["round"] >= self.frontier.epoch:
+            for url, (fetches, items) in before["counts"].items():
+                self._known[url]["fetches"] -= fetches
+                self._known[url]["items"] -= items
+        super()._resume()
 
     def _begin(self) -> None:
         """Open a round, in which feeds that were never fetched come on top of the budget."""
-        self._count()  # what ended after the last round did
+        self._count(self.frontier.epoch)  # what ended after the last round did
+        self._counted = {}
         known = self.frontier.crawl_delay
         hosts = {host_of(url) for url in self.frontier.names}
         # Else a host whose robots.txt was not read yet is asked for a single feed.
@@ -272,77 +327,105 @@ class RoundScheduler(EpochScheduler):
             used[host_of(url)] = before + 1
             self._requests.push(Job(url, url), now + GAP * before)
 
+    def _settle_first(self) -> None:
+        """Pass on an outcome; write ``feeds.json`` now and then, as a round can take long."""
+        super()._settle_first()
+        if time.monotonic() >= self._next_writing and not self._unsaved:
+            self._count(self.frontier.epoch)
+            self._write_feeds()
+
     def _save(self) -> None:
         """Write ``feeds.json`` and the state, and print a line, after a round."""
         before = {url: feed["reason"] for url, feed in self._known.items()}
-        # A kill between the two files leaves the counts of a round that is ended again.
-        if self.frontier.epoch > self._counted_epochs:
-            self._count()
+        self._count(self.frontier.epoch - 1)
+        self._predict()
         self._write_feeds()
         super()._save()
         self._say_round(before)
 
-    def _count(self) -> None:
-        """Add the outcomes of the round to what is known of their feeds."""
-        frontier, now = self.frontier, _iso(self._time_of(self.frontier.epoch - 1))
+    def _count(self, epoch: int) -> None:
+        """Add outcomes to what is known of their feeds.
+
+        A crawl that is killed before the end of `epoch` meets them again.
+        """
+        frontier, now = self.frontier, _iso(min(self._time_of(epoch), self.now()))
+        if epoch != self._open["round"]:
+            self._open = {"round": epoch, "counts": {}}
         for outcome in frontier.outcomes:
-            if any(outcome is one for one in self._counted):
+            if id(outcome) in self._counted:
                 continue
+            self._counted[id(outcome)] = outcome
             self._ended.append(outcome)
             url = frontier.names[outcome.source]
             known = self._known.get(url, {})
-            reason = "" if outcome.kind == FOUND else self._reasons.of(url)
+            reason = self._reasons.of(url)
+            same = outcome.kind != FOUND and known.get("status") == outcome.status
+            if same and known["reason"] and not reason:
+                text = known["reason"]  # logged before a kill
+            else:
+                text = _reason(outcome.kind, outcome.status, reason)
             self._known[url] = known | {
                 "url": url,
                 "status": outcome.status,
-                "reason": _reason(outcome.kind, outcome.status, reason),
+                "reason": text,
                 "last": now,
                 "fetches": known.get("fetches", 0) + 1,
                 "items": known.get("items", 0) + outcome.items,
             }
-        self._counted = frontier.outcomes
+            counts = self._open["counts"].setdefault(url, [0, 0])
+            counts[0] += 1
+            counts[1] += outcome.items
 
     def close(self, reason: str) -> None:
         """End the crawl; print what has been fetched since the last line."""
         super().close(reason)
         logging.getLogger(requests.__name__).removeHandler(self._reasons)
         if hasattr(self, "frontier"):
-            self._count()
+            self._count(self.frontier.epoch)
+            self._write_feeds()
             if ended := self._ended:
                 items = _counted(sum(outcome.items for outcome in ended), "new item")
                 print(f"after that: {_counted(len(ended), 'feed')} fetched, {items}", flush=True)
 
-    def _write_feeds(self) -> None:
-        """Write what ``status`` shows."""
+    def _predict(self) -> None:
+        """Note the learned rate of each feed, and when it is fetched next, as expected now."""
         frontier = self.frontier
         rate = getattr(frontier.policy, "rate", None)
-        soonest = next_rounds(frontier, self._given.max_age)
-        rows = []
+        soonest = next_rounds(frontier, self._given.budget)
+        self._predicted: dict[str, tuple[float | None, str]] = {}
         for i, url in enumerate(frontier.names):
-            blank = {"status": 0, "reason": "", "last": "", "fetches": 0, "items": 0}
-            known = blank | self._known.get(url, {})
             a_day = None
             if rate is not None and frontier.memory[i]:  # the policy learns, and has seen the feed
                 a_day = round(float(rate[i] * DAY / frontier.seconds), 3)
+            self._predicted[url] = a_day, _iso(self._time_of(int(soonest[i])))
+
+    def _write_feeds(self) -> None:
+        """Write what ``status`` shows."""
+        begun, frontier, rows = time.monotonic(), self.frontier, []
+        for i, url in enumerate(frontier.names):
+            blank = {"status": 0, "reason": "", "last": "", "fetches": 0, "items": 0}
+            feed, known = self._feeds.get(url, Feed(url, url)), self._known.get(url, {})
+            a_day, soonest = self._predicted.get(url, (None, ""))
             rows.append(
-                known
-                | {
-                    "url": url,
-                    "name": self._names.get(url, url),
-                    "failures": int(frontier.failures[i]),
-                    "items_a_day": a_day,
-                    "next": _iso(self._time_of(int(soonest[i]))) if soonest[i] >= 0 else "",
-                }
+                blank
+                | known
+                | feed._asdict()
+                | {"failures": int(frontier.failures[i]), "items_a_day": a_day, "next": soonest}
             )
-        whole = self._options | {
+        whole = {
+            "every": self._given.period,
+            "policy": self._options["policy"],
+            "options": self._options,
             "rounds": frontier.epoch,
             "budget": self._given.budget,
-            "next_round": _iso(self._time_of(frontier.epoch)),
+            "next_round": _iso(self._time_of(frontier.epoch + frontier.is_open)),
+            "open": self._open,
             "feeds": rows,
         }
         with replacing(self._path) as file:
             file.write(json.dumps(whole, indent=1, ensure_ascii=False).encode())
-        self._counted_epochs = frontier.epoch
+        now = time.monotonic()
+        self._next_writing = now + max(REWRITE, 50 * (now - begun))
 
     def _time_of(self, epoch: int) -> float:
         return self._began + epoch * self._given.period
@@ -352,6 +435,7 @@ class RoundScheduler(EpochScheduler):
         new = sum(not kind for kind in frontier.kind)
         size = _counted(len(frontier.names), "feed")
         parts = [f"{size}, up to {self._given.budget} fetched in a round"]
+        parts += self._changes
         if frontier.epoch:
             parts.append(f"continued after {_counted(frontier.epoch, 'round')}")
         if new:
@@ -382,27 +466,29 @@ class RoundScheduler(EpochScheduler):
             print(f"  and {len(fresh) - SHOWN} more: see status", flush=True)
 
 
-def next_rounds(frontier: Frontier, max_age: int) -> np.ndarray:
+def next_rounds(frontier: Frontier, budget: int) -> np.ndarray:
     """Predict the round in which each feed is fetched next, if nothing new is learned until then.
 
-    Feeds are ranked by the index, or by age without one; hosts that limit fetches are ignored. A
-    feed that is gone, or not reached in `FARTHEST` rounds, has -1.
+    A round fetches `budget` feeds, and all that were never fetched. Feeds are ranked by the index,
+    or by age without one; hosts that limit fetches are ignored. A feed that is not reached in
+    `FARTHEST` rounds has the first round after these, or after its rest.
     """
     policy = deepcopy(frontier.policy)  # an index may keep the ages that it was asked for
     index: Callable[[Any], Any] = getattr(policy, "index", lambda age: age)
     age, soonest = frontier.age.copy(), np.full(frontier.age.size, -1)
-    gone = np.array([kind == GONE for kind in frontier.kind])
-    for epoch in range(frontier.epoch, frontier.epoch + FARTHEST):
-        if (gone | (soonest >= 0)).all():
+    last = frontier.epoch + FARTHEST
+    for epoch in range(frontier.epoch, last):
+        if (soonest >= 0).all():
             break
-        rank = np.where(age >= max_age, np.inf, np.asarray(index(age), dtype=float))
-        rank[gone | (frontier.rest_until > epoch)] = -np.inf
-        first = np.argsort(-rank, kind="stable")[: frontier.budget]
+        rank = np.where(age >= frontier.max_age, np.inf, np.asarray(index(age), dtype=float))
+        rank[(frontier.rest_until > epoch) | (age < frontier.min_age)] = -np.inf
+        new = sum(not kind for kind in frontier.kind) if epoch == frontier.epoch else 0
+        first = np.argsort(-rank, kind="stable")[: max(budget, new)]
         first = first[rank[first] > -np.inf]
         soonest[first] = np.where(soonest[first] < 0, epoch, soonest[first])
         age[first] = 0
         age += 1
-    return soonest
+    return np.where(soonest < 0, np.maximum(frontier.rest_until, last), soonest)
 
 
 class _Reasons(logging.Handler):
@@ -436,13 +522,13 @@ def _reason(kind: str, status: int, logged: str) -> str:
     return logged or ("the answer is not a feed" if status else "no answer")
 
 
-def _iso(time: float) -> str:
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _clock(time: float) -> str:
+def _clock(moment: float) -> str:
     """Return a local time, with its date unless that is today."""
-    local = datetime.fromtimestamp(time).astimezone()
+    local = datetime.fromtimestamp(moment).astimezone()
     day = "" if local.date() == datetime.now().astimezone().date() else "%Y-%m-%d "
     return local.strftime(day + "%H:%M:%S")
 
@@ -463,21 +549,13 @@ def run(options: argparse.Namespace) -> int:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--state must be a folder, got the file {folder}")
     kept = read_feeds(folder)
-    chosen = {"every": options.every or kept.get("every", EVERY)}
-    chosen["policy"] = options.policy or kept.get("policy", "index")
+    before = kept.get("options", {})
+    given = {name: getattr(options, name) for name in OPTIONS}
+    chosen = {n: before.get(n) if value is None else value for n, value in given.items()}
+    chosen["every"], chosen["policy"] = chosen["every"] or EVERY, chosen["policy"] or "index"
     check_choice("--policy", chosen["policy"], list(POLICIES))
-    for name, value in chosen.items():
-        if kept and kept[name] != value:
-            raise ValueError(
-                f"{folder} is the state of a crawl with --{name} {_shown(kept[name])}: leave "
-                f"--{name} out, or name another folder with --state"
-            )
-    rounds = options.rounds
-    if options.until:
-        left = options.until - datetime.now(UTC).timestamp()
-        if left <= 0:
-            raise ValueError("--until must be a time that has not passed")
-        rounds = int(left // chosen["every"]) + 1
+    if options.until and options.until <= time.time():
+        raise ValueError("--until must be a time that has not passed")
     agent = _user_agent(options.contact)
     address = urlsplit(options.feeds).scheme.lower() in ("http", "https")
     own_list = folder / "feeds.csv"
@@ -485,7 +563,7 @@ def run(options: argparse.Namespace) -> int:
     if address:
         _address("FEEDS", options.feeds)
         if kept:  # a crawl goes on although its page may be out of reach
-            feeds = [Feed(feed["url"], feed["name"]) for feed in kept["feeds"]]
+            feeds = [Feed(*(feed.get(name, "") for name in Feed._fields)) for feed in kept["feeds"]]
     else:
         feeds = read_list(options.feeds)
     if not options.contact:
@@ -502,6 +580,7 @@ def run(options: argparse.Namespace) -> int:
         "USER_AGENT": agent,
         "ROBOTSTXT_OBEY": True,
         "COOKIES_ENABLED": False,
+        **({"DOWNLOAD_MAXSIZE": int(options.max_size * 2**20)} if options.max_size else {}),
         "TELNETCONSOLE_ENABLED": False,
         "CRAWL_LOCAL_ADDRESSES": options.local,
         "LOG_LEVEL": "INFO" if options.log else "WARNING",
@@ -518,27 +597,35 @@ def run(options: argparse.Namespace) -> int:
         return process.crawl(_crawler(process, settings | _crawl_settings(), ends))
 
     def _crawl_settings() -> dict[str, Any]:
-        _write_list(own_list, feeds, chosen["every"])
-        share = math.ceil(len(feeds) * chosen["every"] / BETWEEN)
-        max_age = max(math.ceil((options.max_age or MAX_AGE) / chosen["every"]), 1)
-        budget = min(options.budget or share, len(feeds))
+        every = chosen["every"]
+        _write_list(own_list, feeds)
+        share = math.ceil(len(feeds) * every / BETWEEN)
+        max_age = max(math.ceil((chosen["max_age"] or MAX_AGE) / every), 1)
+        budget = min(chosen["budget"] or share, len(feeds))
         if budget * max_age < len(feeds):
             print(
                 f"note: {budget} fetches in a round are too few to fetch {len(feeds)} feeds each "
                 f"within --max-age: they are fetched in turn",
                 flush=True,
             )
-        names = {feed.url: feed.name for feed in feeds}
         return {
             "SCHEDULER": "analysis.crawl.run.RoundScheduler",
             "CRAWL_SOURCES": str(own_list),
             "CRAWL_BUDGET": budget,
-            "CRAWL_PERIOD": chosen["every"],
+            "CRAWL_PERIOD": every,
             "CRAWL_POLICY": POLICIES[chosen["policy"]],
             "CRAWL_MAX_AGE": max_age,
+            "CRAWL_LOG_EPOCHS": max(LOGGED // budget, LAST_EPOCHS),
             "JOBDIR": str(folder),
             "FEEDS": {str(out.resolve()): {"format": "jsonlines", "encoding": "utf-8"}},
-            "RUN": chosen | {"folder": str(folder), "rounds": rounds, "names": names},
+            "RUN": {
+                "folder": str(folder),
+                "feeds": feeds,
+                "options": chosen,
+                "changes": _changes(before, chosen),
+                "rounds": options.rounds,
+                "until": options.until,
+            },
         }
 
     reasons: list[str] = []
@@ -572,14 +659,28 @@ def _crawler(process: CrawlerProcess, settings: dict[str, Any], ends: list[str])
     return crawler
 
 
-def _write_list(path: Path, feeds: list[Feed], every: float) -> None:
-    """Write the list as ``CRAWL_SOURCES`` has it; rates are not used, but must be there."""
+def _changes(before: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:
+    """Return in words which options differ from those of the crawl so far."""
+
+    def shown(name: str, value: Any) -> str:
+        return write_duration(value) if name in ("every", "max_age") else str(value)
+
+    return [
+        f"--{name.replace('_', '-')} is {shown(name, chosen[name])}, and was {shown(name, old)}"
+        if old
+        else f"--{name.replace('_', '-')} is {shown(name, chosen[name])} now"
+        for name, old in before.items()
+        if chosen[name] != old
+    ]
+
+
+def _write_list(path: Path, feeds: list[Feed]) -> None:
+    """Write the list as ``CRAWL_SOURCES`` has it."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(["name", "url", "arrival_rate", "mean_utility", "decay_rate"])
-    decay = math.log(2.0) * every / HALF_LIFE
+    table.writerow(["name", "url", "min_interval", "max_interval"])
     # Names of feeds may be equal, those of sources may not.
-    table.writerows([feed.url, feed.url, 1.0, 1.0, decay] for feed in feeds)
+    table.writerows([feed.url, feed.url, *feed[2:]] for feed in feeds)
     with replacing(path) as file:
         file.write(text.getvalue().encode())
 
@@ -590,12 +691,3 @@ def _user_agent(contact: str | None) -> str:
     if not re.fullmatch(r"[!-~]*(?:@|://)[!-~]+", contact) or not contact.isascii():
         raise ValueError(f"--contact must be an address of mail or web, got {contact!r}")
     return f"which-feed-next/{__version__} (+{contact})"
-
-
-def _shown(value: Any) -> str:
-    """Return the value of an option as a user types it."""
-    if isinstance(value, str):
-        return value
-    units = {"d": DAY, "h": 3600.0, "m": 60.0, "s": 1.0}
-    unit = next((unit for unit in units if not value % units[unit]), "s")
-    return f"{value / units[unit]:g}{unit}"

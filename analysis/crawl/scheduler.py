@@ -164,10 +164,11 @@ class EpochScheduler(BaseScheduler):
             virtual=given.virtual,
             period=given.period,
             longest_rest=given.longest_rest,
+            longest_fresh=given.longest_fresh,
             local_addresses=given.local_addresses,
         )
         self._version = self._unfinished = file_version(given.sources)
-        listed = read_sources(given.sources)
+        listed = read_sources(given.sources, given.needs_rates)
         check_whole("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
         self.frontier = self._frontier(listed)
         folder = settings["JOBDIR"]
@@ -285,6 +286,7 @@ class EpochScheduler(BaseScheduler):
         """Return a new frontier for a list of sources."""
         given = self._given
         budget = min(given.budget, len(listed.urls))
+        min_age, max_age = listed.ages(given.period, given.min_age, given.max_age)
         return Frontier(
             given.policy(listed.sources, budget, given.period),
             [host_of(url) for url in listed.urls],
@@ -294,8 +296,8 @@ class EpochScheduler(BaseScheduler):
             patience=given.patience,
             longest=given.longest_rest,
             names=listed.urls,
-            min_age=given.min_age,
-            max_age=given.max_age,
+            min_age=min_age,
+            max_age=max_age,
         )
 
     def _next_epoch(self) -> float:
@@ -361,7 +363,7 @@ class EpochScheduler(BaseScheduler):
         self._version = version
         old = self.frontier
         try:
-            new = self._frontier(read_sources(self._given.sources))
+            new = self._frontier(read_sources(self._given.sources, self._given.needs_rates))
             new.restore(old.state())
         except (OSError, ValueError) as error:
             logger.error("The list of sources stays as it was: %s", error)

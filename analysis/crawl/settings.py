@@ -2,8 +2,10 @@
 
 =====================  =================================================================
 CRAWL_SOURCES          CSV file: name, url, arrival_rate, mean_utility, decay_rate per
-                       epoch; read again when it changes, one epoch later if its last
-                       line has no newline, as it may be incomplete
+                       epoch, and if you like min_interval, max_interval (as in 30m)
+                       in place of CRAWL_MIN_AGE and CRAWL_MAX_AGE; a policy in
+                       `NEED_NO_RATES` needs url alone; read again when it changes, one
+                       epoch later if its last line has no newline, as it may be incomplete
 CRAWL_BUDGET           fetches in an epoch
 CRAWL_PERIOD           seconds from one epoch to the next (3600)
 CRAWL_EPOCHS           epochs after which the crawl ends (none: Scrapy's own limits)
@@ -17,6 +19,8 @@ CRAWL_START            Unix time of epoch 0 in virtual time
 CRAWL_SEED             seed of randomised policies (0)
 CRAWL_PATIENCE         largest number of epochs in which a failing source rests (64)
 CRAWL_LONGEST_REST     longest rest that a site can ask for, in seconds (604800, a week)
+CRAWL_LONGEST_FRESH    longest time for which a reply counts as fresh because of its
+                       headers Cache-Control and Expires, in seconds (86400, a day)
 CRAWL_MIN_AGE          least number of epochs between two fetches of a source (1)
 CRAWL_MAX_AGE          age in epochs from which on a source comes first (none)
 CRAWL_LOG_EPOCHS       last epochs whose fetches the log has one by one (1000); of older
@@ -36,20 +40,34 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
+from analysis.arrays import Floats
 from analysis.checks import check_choice, check_file, check_integer, check_number, check_whole
 from analysis.crawl import policies
+from analysis.crawl.durations import read_duration
 from analysis.crawl.feeds.reader import HALF_LIFE, FeedReader, Reading
 from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.hosts import plain_address
 from analysis.crawl.fetching.virtual_time import START
-from analysis.crawl.frontier.state import LONGEST, NEVER
+from analysis.crawl.frontier.state import DAY, LONGEST, NEVER
 from analysis.crawl.storage.store import LOG_EPOCHS
 from analysis.ephemeral.policies import POLICIES, named_policy
 from analysis.ephemeral.sources import Sources
+
+LONGEST_FRESH = DAY
+"""Default of ``CRAWL_LONGEST_FRESH``."""
+NEED_NO_RATES = (
+    policies.listing_index,
+    policies.learned_index,
+    policies.nutch_adaptive,
+    policies.round_robin,
+)
+"""Policies that take nothing but the number of sources from the list."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +79,14 @@ class CrawlSettings:
     period: float
     epochs: int | None
     policy: Callable[[Sources, int, float], Any]
+    needs_rates: bool
     reader: Callable[[Reply, str], Reading]
     virtual: bool
     start: int
     seed: int
     patience: int
     longest_rest: float
+    longest_fresh: float
     min_age: int
     max_age: int
     log_epochs: int
@@ -75,10 +95,31 @@ class CrawlSettings:
 
 @dataclass(frozen=True)
 class SourceList:
-    """The N sources of a crawl, with rates per epoch, and their URLs, all different."""
+    """The N sources of a crawl, with rates per epoch, and their URLs, all different.
+
+    `min_interval` and `max_interval` are bounds on the seconds between two fetches of a source,
+    NaN where it has none of its own; shape (N,).
+    """
 
     sources: Sources
     urls: list[str]
+    min_interval: Floats
+    max_interval: Floats
+
+    def ages(
+        self, seconds: float, min_age: int, max_age: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the bounds on the ages of sources, in epochs of so many seconds.
+
+        `min_age` and `max_age` hold for sources without bounds of their own.
+        """
+        least, most = np.full(len(self.urls), min_age), np.full(len(self.urls), max_age)
+        own_least, own_most = ~np.isnan(self.min_interval), ~np.isnan(self.max_interval)
+        least[own_least] = np.ceil(self.min_interval[own_least] / seconds)
+        most[own_most] = np.maximum(self.max_interval[own_most] // seconds, 1)
+        # Where one of two bounds that exclude each other is the source's own, that one counts.
+        most = np.where(own_least, np.maximum(most, least), most)
+        return np.minimum(least, most), most
 
 
 def crawl_settings(settings: BaseSettings) -> CrawlSettings:
@@ -99,8 +140,10 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
     reader = load_object(get("CRAWL_READER", FeedReader))
     half_life = above_zero("CRAWL_HALF_LIFE", HALF_LIFE)
     policy = _policy(get("CRAWL_POLICY", "whittle"))
+    needs_rates = policy not in NEED_NO_RATES
     if "half_life" in inspect.signature(policy).parameters:
         policy = partial(policy, half_life=half_life)
+    fresh = get("CRAWL_LONGEST_FRESH", LONGEST_FRESH)
     clock = check_choice("CRAWL_CLOCK", get("CRAWL_CLOCK", "real"), ("real", "virtual"))
     epochs = get("CRAWL_EPOCHS")
     longest = check_number(
@@ -112,12 +155,14 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
         period=above_zero("CRAWL_PERIOD", 3600.0),
         epochs=None if epochs is None else whole("CRAWL_EPOCHS"),
         policy=policy,
+        needs_rates=needs_rates,
         reader=FeedReader(half_life) if reader is FeedReader else reader,
         virtual=clock == "virtual",
         start=whole("CRAWL_START", START),
         seed=whole("CRAWL_SEED", 0),
         patience=whole("CRAWL_PATIENCE", 64, 1),
         longest_rest=longest,
+        longest_fresh=check_number("CRAWL_LONGEST_FRESH", fresh, 0, high_open=True),
         min_age=whole("CRAWL_MIN_AGE", 1),
         max_age=whole("CRAWL_MAX_AGE", NEVER, 1),
         log_epochs=whole("CRAWL_LOG_EPOCHS", LOG_EPOCHS, 1),
@@ -125,18 +170,25 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
     )
 
 
-def read_sources(path: str | PathLike[str]) -> SourceList:
+def read_sources(path: str | PathLike[str], rates: bool = True) -> SourceList:
     """Read sources and their addresses from a CSV file.
 
-    Its columns are those of `Sources.from_csv` and url.
+    Its columns are those of `Sources.from_csv`, url, and if need be min_interval and max_interval.
+    If `rates` is false the columns of rates may be missing.
 
     Raises ValueError if there is no such file, or a row has no address, one that another row has,
-    or a rate out of range.
+    a rate out of range, or an interval that is none or above the other.
     """
     if not path:
         raise ValueError("CRAWL_SOURCES must be a CSV file with the columns name, url and rates")
-    sources = Sources.from_csv(path)
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError):
+        frame = pd.DataFrame()
+    if not rates and len(frame) and not {"arrival_rate", "decay_rate"} & set(frame.columns):
+        sources = Sources(*np.ones((3, len(frame))))
+    else:
+        sources = Sources.from_csv(path)
     if "url" not in frame.columns:
         raise ValueError(f"{path}: column 'url' is missing")
     rows: dict[str, int] = {}
@@ -151,7 +203,26 @@ def read_sources(path: str | PathLike[str]) -> SourceList:
                 f"got that of row {rows[address]}"
             )
         rows[address] = row
-    return SourceList(sources, list(rows))
+    intervals = {name: _intervals(path, frame, name) for name in ("min_interval", "max_interval")}
+    for row in np.flatnonzero(intervals["min_interval"] > intervals["max_interval"]).tolist():
+        raise ValueError(
+            f"{path}: row {row + 1} below the header: max_interval must be at least min_interval, "
+            f"got {frame['max_interval'][row]} and {frame['min_interval'][row]}"
+        )
+    return SourceList(sources, list(rows), **intervals)
+
+
+def _intervals(path: str | PathLike[str], frame: pd.DataFrame, name: str) -> Floats:
+    """Return the seconds of a column of intervals, NaN where it is empty or there is none."""
+    seconds = np.full(len(frame), np.nan)
+    for row, text in enumerate(frame.get(name, ())):
+        if text.strip():
+            try:
+                seconds[row] = read_duration(text)
+            except ValueError as error:
+                place = f"{path}: row {row + 1} below the header"
+                raise ValueError(f"{place}: {name} {error}") from None
+    return seconds
 
 
 def _source_address(url: str) -> str:

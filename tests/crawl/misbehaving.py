@@ -178,6 +178,19 @@ def half_a_body(handler):
     handler.wfile.write(head + body[: len(body) // 2])
 
 
+def wrong_length(handler):
+    """A whole feed, of which the header says that it is longer."""
+    body = rss("a").encode()
+    head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(body) + 100}\r\n\r\n".encode()
+    handler.wfile.write(head + body)
+
+
+def no_last_chunk(handler):
+    body = rss("a").encode()
+    head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+    handler.wfile.write(head + b"%x\r\n%b\r\n" % (len(body), body))
+
+
 def many_headers(handler):
     handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
     for number in range(4000):
@@ -307,6 +320,9 @@ def ways():
         "an unknown encoding": Way(always(body=encoding.format("foo") + rss(1))),
         "an encoding that is none": Way(always(body=encoding.format("rot13") + rss(1))),
         "half a body": Way(always(act=half_a_body)),
+        "a whole body of another length": Way(always(act=wrong_length)),
+        "a whole body without its last chunk": Way(always(act=no_last_chunk)),
+        "a packed file": Way(always(body=gzip.compress(rss("a").encode()))),
         "half a feed": Way(always(body=rss(*range(99))[:500])),
         "an entity bomb": Way(entity_bomb),
         "a gzip bomb": Way(gzip_bomb),

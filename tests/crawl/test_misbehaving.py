@@ -99,7 +99,16 @@ def test_every_epoch_has_a_line_in_the_log(crawled):
 
 @pytest.mark.parametrize(
     "name",
-    ["Atom", "RSS 1.0", "JSON Feed", "an unknown encoding", "an encoding that is none"],
+    [
+        "Atom",
+        "RSS 1.0",
+        "JSON Feed",
+        "an unknown encoding",
+        "an encoding that is none",
+        "a whole body of another length",
+        "a whole body without its last chunk",
+        "a packed file",
+    ],
 )
 def test_other_dialects_are_read(kinds, items, name):
     assert set(kinds(name).values()) == {FOUND}

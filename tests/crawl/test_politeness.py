@@ -573,6 +573,86 @@ def test_a_least_time_counts_from_the_answer_and_not_from_the_epoch(tmp_path, cl
         assert times.size >= 7
 
 
+def test_fresh_replies_have_a_cap_of_their_own(tmp_path, clock):
+    """A static host states a year; ``Retry-After`` keeps its own, longer cap."""
+    urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
+    settings = {"CRAWL_LONGEST_FRESH": 90, "CRAWL_LONGEST_REST": 600, "ROBOTSTXT_OBEY": False}
+    scheduler = opened(tmp_path, urls, **settings)
+
+    def answer(url):
+        if url == urls[0]:
+            return 200, {"cache-control": "max-age=31536000, immutable"}, b"<rss/>"
+        return 503, {"retry-after": "31536000"}, b""
+
+    fetched = crawl_for(scheduler, clock, 1000, answer)
+    times = [np.array([at for at, other in fetched if other == url]) for url in urls]
+    assert 90 <= np.diff(times[0]).min() <= np.diff(times[0]).max() < 90 + 2 * 24
+    assert np.diff(times[1]).min() >= 600
+
+
+def test_gone_sources_are_asked_after_thirty_days(tmp_path, clock):
+    scheduler = opened(tmp_path, ["http://127.0.0.1/"], ROBOTSTXT_OBEY=False, CRAWL_PERIOD=2 * DAY)
+    fetched = crawl_for(scheduler, clock, 100 * DAY, lambda url: (410, {}, b""), step=DAY / 4)
+    assert [at // DAY for at, _ in fetched] == [0, 30, 60, 90]
+
+
+def test_sources_have_bounds_of_their_own(tmp_path, clock):
+    """A budget of one: the third is fetched at each turn, the fourth seldom."""
+    urls = [f"http://127.0.0.{i}/" for i in range(1, 5)]
+    settings = {"CRAWL_BUDGET": 1, "ROBOTSTXT_OBEY": False, "CRAWL_PERIOD": 24}
+    scheduler = opened(tmp_path, urls, **settings)
+    intervals = [("", ""), ("", ""), ("", "48s"), ("10m", "20m")]
+    rows = [f"{url},{least},{most}" for url, (least, most) in zip(urls, intervals, strict=True)]
+    text = "\n".join(["url,min_interval,max_interval", *rows, ""])
+    (tmp_path / "s.csv").write_text(text)
+    clock.now += 24
+    fetched = crawl_for(scheduler, clock, 24 * 400, answers())
+    gaps = {url: np.diff([at for at, other in fetched if other == url]) for url in urls}
+    assert gaps[urls[2]].max() <= 72  # up to a round later, where the fourth is overdue too
+    assert gaps[urls[3]].min() >= 600
+    assert gaps[urls[3]].max() <= 1200 + 48
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ("1h,30m", "max_interval"),
+        ("often,", "min_interval"),
+        ("nan,", "min_interval"),
+        (",-1h", "max_interval"),
+        (",400d", "max_interval"),
+        ("0s,", "min_interval"),
+        ("3600,", "min_interval"),
+    ],
+)
+def test_wrong_bounds_are_named(tmp_path, row, name):
+    path = tmp_path / "s.csv"
+    path.write_text(f"url,min_interval,max_interval\nhttp://a/,,\nhttp://b/,{row}\n")
+    with pytest.raises(ValueError, match=f"row 2 .*{name}"):
+        read_sources(path, rates=False)
+
+
+def test_bounds_are_converted_to_epochs(tmp_path):
+    path = tmp_path / "s.csv"
+    bounds = [",", "90m,", ",90m", "90m,100m", ",1m", "9d,", "1h,1h"]
+    rows = [f"http://a/{i},{row}\n" for i, row in enumerate(bounds)]
+    path.write_text("url,min_interval,max_interval\n" + "".join(rows))
+    least, most = read_sources(path, rates=False).ages(3600.0, 3, 168)
+    assert least.tolist() == [3, 2, 1, 2, 1, 216, 1]
+    assert most.tolist() == [168, 168, 1, 2, 1, 216, 1]
+
+
+def test_rates_may_be_missing_where_none_are_needed(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("url\nhttp://a/\nhttp://b/\n")
+    assert read_sources(path, rates=False).urls == ["http://a/", "http://b/"]
+    with pytest.raises(ValueError, match="arrival_rate"):
+        read_sources(path)
+    path.write_text("url,arrival_rate\nhttp://a/,many\n")
+    with pytest.raises(ValueError, match="arrival_rate"):
+        read_sources(path, rates=False)
+
+
 def test_a_redirect_waits_for_the_crawl_delay_of_its_target(tmp_path, clock):
     urls = ["http://127.0.0.1/a", "http://127.0.0.2/b", "http://127.0.0.3/c"]
     scheduler = opened(tmp_path, urls)

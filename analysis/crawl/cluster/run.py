@@ -164,7 +164,7 @@ class CrawlCluster:
         if version == self._version:
             return
         try:
-            self._names = read_sources(self.given.sources).urls
+            self._names = read_sources(self.given.sources, self.given.needs_rates).urls
         except (OSError, ValueError) as error:
             if self._version is None:
                 raise

@@ -15,6 +15,7 @@ import asyncio
 import heapq
 import itertools
 import logging
+import struct
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -29,6 +30,7 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
+from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
@@ -60,7 +62,8 @@ from analysis.crawl.frontier.hosts import REFUSED, backoff
 from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE, Outcome
 
 MOST_BYTES = 10 * 1024 * 1024
-"""Bytes of a body, as sent and unpacked, beyond which a fetch fails."""
+"""Bytes of a body, as sent and unpacked, beyond which a fetch fails, unless ``DOWNLOAD_MAXSIZE`` is
+set."""
 ROBOTS_HOPS = 5
 """Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2)."""
 WARN_AGAIN = 3600.0
@@ -136,6 +139,8 @@ class Requests:
         Length of an epoch in seconds.
     longest_rest : float
         Longest rest or crawl delay that a site can ask for, in seconds.
+    longest_fresh : float
+        Longest time for which a reply counts as fresh, in seconds.
     local_addresses : bool
         Whether addresses of local networks are allowed.
 
@@ -156,6 +161,7 @@ class Requests:
         virtual: bool,
         period: float,
         longest_rest: float,
+        longest_fresh: float,
         local_addresses: bool,
     ) -> None:
         settings = crawler.settings
@@ -168,6 +174,9 @@ class Requests:
         self.obey = settings.getbool("ROBOTSTXT_OBEY") or not _is_set(settings, "ROBOTSTXT_OBEY")
         self._hops = settings.getint("REDIRECT_MAX_TIMES")
         self._longest, self._local_addresses = longest_rest, local_addresses
+        self._longest_fresh, self._most_bytes = longest_fresh, MOST_BYTES
+        if _is_set(settings, "DOWNLOAD_MAXSIZE"):
+            self._most_bytes = settings.getint("DOWNLOAD_MAXSIZE")
         self._robots = Robots(crawler, longest_rest)
         if not local_addresses:
             _check_connections(crawler)
@@ -323,7 +332,9 @@ class Requests:
                 "dont_obey_robotstxt": True,
                 "dont_retry": True,  # the frontier decides when to try again
                 "dont_merge_cookies": True,
-                "download_maxsize": MOST_BYTES,
+                "download_maxsize": self._most_bytes,
+                # Whether a feed is whole is seen in it; some servers state a wrong length.
+                "download_fail_on_dataloss": bool(job.authority),
                 "download_timeout": self._timeout if is_known else self._first_timeout,
                 "download_slot": host_of(job.url),  # Scrapy's delays are for a name on all ports
                 "began": time.monotonic(),
@@ -418,7 +429,11 @@ class Requests:
     def _reply(self, response: Response) -> Reply:
         """Return the reply in a response."""
         headers, now = plain_headers(response.headers), self._crawl.wall_time()
-        return Reply(response.status, headers, response.body, time=now, url=response.url)
+        body = response.body
+        if gzip_magic_number(response):  # a file feed.xml.gz, sent as what it is
+            with suppress(OSError, EOFError, ValueError, struct.error):  # else it is no feed
+                body = gunzip(body, max_size=self._most_bytes)
+        return Reply(response.status, headers, body, time=now, url=response.url)
 
     def _arrived(
         self, response: Response, future: Future[Reading] | None = None
@@ -470,7 +485,10 @@ class Requests:
                 "ages": reading.ages,
                 "aged": reading.aged,
                 "memory": kept.text(),
-                "rest": max(fresh_for(reply.headers, self._crawl.wall_time()), reading.rest),
+                "rest": max(
+                    min(fresh_for(reply.headers, self._crawl.wall_time()), self._longest_fresh),
+                    reading.rest,
+                ),
             }
             outcome = Outcome(0, **found)  # raises if the reader's numbers are invalid
             found |= {name: getattr(outcome, name) for name in found}

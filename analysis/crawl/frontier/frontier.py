@@ -9,7 +9,8 @@ results of their fetches to it. It handles what the model does not have:
   1, 2, 4, ... epochs after the first, second, third, ... consecutive failure, at most `patience`.
 * A source that robots.txt *forbids* is not fetched for as long, and for at least a day
   (RFC 9309, section 2.4: rules are not used for longer).
-* A source that is *gone* (HTTP status 410) is not fetched again until `revive` is called.
+* A source that is *gone* (HTTP status 410) is not fetched for `GONE_AGAIN`, unless `revive` is
+  called.
 * A reply may state a *rest*: seconds in which its source, or the whole host, is not to be fetched
   (``Retry-After``, ``Cache-Control``), limited to `longest` seconds.
 * A fetch that has not ended when its epoch is closed is *late*: its source is not chosen again
@@ -27,6 +28,7 @@ longer listed is kept in case they return.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from copy import deepcopy
 
@@ -55,6 +57,7 @@ from analysis.crawl.frontier.state import (
     FORBIDDEN,
     FOUND,
     GONE,
+    GONE_AGAIN,
     KINDS,
     LONGEST,
     NEVER,
@@ -112,6 +115,8 @@ class Frontier:
         Outcome of the last fetch of each source, empty before the first.
     memory : list of str
         The reader's memory of each source.
+    min_age, max_age : ndarray of int, shape (N,)
+        As given.
 
     Raises
     ------
@@ -157,9 +162,9 @@ class Frontier:
             raise ValueError(f"names must be {size} different ones, got {len(self.number)}")
         self.epoch = 0
         self.age = _ages("ages", ages, size).copy()
-        self._least = _ages("min_age", min_age, size)
-        self._most = _ages("max_age", max_age, size)
-        if (self._most < np.maximum(self._least, 1)).any():
+        self.min_age = _ages("min_age", min_age, size)
+        self.max_age = _ages("max_age", max_age, size)
+        if (self.max_age < np.maximum(self.min_age, 1)).any():
             raise ValueError("max_age must be at least 1 and not below min_age")
         self.failures = np.zeros(size, dtype=np.int64)
         self.rest_until = np.zeros(size, dtype=np.int64)
@@ -186,9 +191,9 @@ class Frontier:
     def available(self) -> NDArray[np.bool_]:
         """Which sources may be fetched in this epoch."""
         free = np.array(self._hosts.are_free(self._host, self.epoch))
-        here = np.array([kind != GONE for kind in self.kind])
+        here = np.ones(self.age.size, dtype=bool)
         here[list(self._late)] = False
-        return here & free & (self.rest_until <= self.epoch) & (self.age >= self._least)
+        return here & free & (self.rest_until <= self.epoch) & (self.age >= self.min_age)
 
     @property
     def crawl_delay(self) -> dict[str, float]:
@@ -240,7 +245,7 @@ class Frontier:
         draws = self.rng.bit_generator.state
         arms = self._selected(min(check_integer("most", most, 0), self.age.size))
         self.rng.bit_generator.state = draws
-        overdue = self.age[arms] >= self._most[arms]
+        overdue = self.age[arms] >= self.max_age[arms]
         name = f"index of policy {type(self.policy).__name__}"
         by_age = check_array(name, index(self.age.copy()), finite=False)
         if by_age.shape != self.age.shape:
@@ -402,8 +407,8 @@ class Frontier:
         age, state = read_only(self.age.copy()), read_only(np.full(self.age.size, np.nan))
         seen = Observation(self.epoch, age, state)
         places = Places(budget, self._host, self._hosts.room(self._host), self.available, self.age)
-        overdue = np.flatnonzero(self.age >= self._most)
-        places.take(overdue[np.argsort((self._most - self.age)[overdue], kind="stable")])
+        overdue = np.flatnonzero(self.age >= self.max_age)
+        places.take(overdue[np.argsort((self.max_age - self.age)[overdue], kind="stable")])
         take_by_preference(places, self.policy, seen, self.rng, budget)
         return np.sort(np.array(places.taken, dtype=np.int64))
 
@@ -434,6 +439,8 @@ class Frontier:
                 wait = min(2 ** min(int(self.failures[source]) - 1, 62), self.patience)
                 day = self._hosts.epochs(DAY) if outcome.kind == FORBIDDEN else 0
                 rest = max(rest, wait, day)
+                if outcome.kind == GONE:
+                    rest = max(rest, math.ceil(min(GONE_AGAIN / self.seconds, NEVER // 2)))
             self.rest_until[source] = self.epoch + rest
 
 

@@ -20,6 +20,8 @@ FOUND, FAILED, FORBIDDEN, GONE = KINDS = "found", "failed", "forbidden", "gone"
 DAY = 86_400.0
 LONGEST = 7 * DAY
 """Default longest rest that a site can ask for, in seconds."""
+GONE_AGAIN = 30 * DAY
+"""Seconds after which a source that was gone is fetched again: some come back."""
 NEVER = 2**62
 """An age that no source reaches."""
 

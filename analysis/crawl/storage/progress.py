@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,18 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
+from analysis.crawl.durations import write_duration
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.storage.store import read_progress
 
 FEEDS = "feeds.json"
-"""File of what is known of each feed, after each round of ``run``."""
+"""File of what is known of each feed of ``run``."""
+POLICIES = {
+    "index": "by index: feeds come first whose new items are expected to be worth most, by rates "
+    "that are learned from their dates",
+    "round-robin": "in turn",
+}
+"""What the policies of ``run`` do, in words."""
 TROUBLED = 20
 """Sources in trouble that are shown."""
 
@@ -126,11 +134,13 @@ def read_feeds(folder: str | PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        every (seconds from one round to the next), policy, rounds (ended), budget (fetches in a
-        round), next_round (UTC) and feeds, a list of dict: url, name, status (HTTP, 0 without an
-        answer) and reason (why the last fetch brought no feed, or empty), last (UTC, begin of the
-        round of the last fetch), next (UTC, begin of the round in which the next is expected),
-        fetches, items, failures (in a row), items_a_day (the learned rate, or None).
+        every (seconds from one round to the next), policy, options (as given), rounds (ended),
+        budget (fetches in a round), next_round (UTC), open (what of the feeds' counts belongs to
+        the last round) and feeds, a list of dict: url, name, min_interval and max_interval (as in
+        30m, or empty), status (HTTP, 0 without an answer) and reason (why the last fetch brought no
+        feed, or empty), last (UTC, begin of the round of the last fetch), next (UTC, begin of the
+        round in which the next is expected), fetches, items, failures (in a row), items_a_day (the
+        learned rate, or None).
 
     Raises
     ------
@@ -150,42 +160,94 @@ def read_feeds(folder: str | PathLike[str]) -> dict[str, Any]:
     return whole
 
 
-def feeds_text(whole: dict[str, Any]) -> str:
-    """Return the feeds of a crawl as text, those in trouble first."""
+def _overview(whole: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return name and value of what concerns all feeds."""
     feeds = whole["feeds"]
-    troubled = [feed for feed in feeds if feed["reason"]]
-    lines = [
-        f"feeds       {len(feeds)}, of which {len(troubled)} in trouble and "
-        f"{sum(not feed['last'] for feed in feeds)} not fetched yet",
-        f"items       {sum(feed['items'] for feed in feeds)}",
-        f"rounds      {whole['rounds']}, one each {whole['every']:g} s, "
-        f"up to {whole['budget']} fetches each",
-        f"next round  {whole['next_round']}",
-        f"policy      {whole['policy']}",
+    counts = {
+        "fetched without trouble": sum(bool(f["last"]) and not f["reason"] for f in feeds),
+        "in trouble": sum(bool(f["reason"]) for f in feeds),
+        "not fetched yet": sum(not f["last"] for f in feeds),
+    }
+    policy = POLICIES.get(whole["policy"], whole["policy"])
+    return [
+        ("feeds", f"{len(feeds)}: " + ", ".join(f"{n} {name}" for name, n in counts.items())),
+        ("items", f"{sum(feed['items'] for feed in feeds)} found"),
+        (
+            "rounds",
+            f"{whole['rounds']} ended; one every {write_duration(whole['every'])}, in which up to "
+            f"{whole['budget']} feeds are fetched, and all that were never fetched",
+        ),
+        ("next round", whole["next_round"]),
+        ("order", policy),
     ]
-    if troubled:
-        lines += ["", "Feeds in trouble"]
-        for feed in troubled:
-            lines += [
-                feed["url"],
-                f"  {feed['reason']}; {feed['failures']} failed in a row; last fetch "
-                f"{feed['last']}, next {feed['next'] or 'never'}",
-            ]
-    table = pd.DataFrame(
+
+
+def feeds_table(whole: dict[str, Any]) -> pd.DataFrame:
+    """Return what is known of each feed as a table of text, feeds in trouble first."""
+    feeds = sorted(whole["feeds"], key=lambda feed: (not feed["reason"], -feed["failures"]))
+    return pd.DataFrame(
         {
-            "items": [feed["items"] for feed in feeds],
+            "feed": [feed["url"] for feed in feeds],
+            "HTTP": [str(feed["status"] or "") for feed in feeds],
+            "failed in a row": [str(feed["failures"] or "") for feed in feeds],
+            "items": [str(feed["items"]) for feed in feeds],
             "items a day (learned)": [
                 "" if feed["items_a_day"] is None else f"{feed['items_a_day']:.2f}"
                 for feed in feeds
             ],
-            "fetches": [feed["fetches"] for feed in feeds],
-            "last fetch": [feed["last"] or "none" for feed in feeds],
-            "next fetch": [feed["next"] or "none" for feed in feeds],
-            "feed": [feed["url"] for feed in feeds],
+            "fetches": [str(feed["fetches"]) for feed in feeds],
+            "last fetch (UTC)": [_minutes(feed["last"]) or "none yet" for feed in feeds],
+            "next fetch (expected)": [_minutes(feed["next"]) for feed in feeds],
+            "trouble": [feed["reason"] for feed in feeds],
         }
     )
-    return "\n".join(
-        [*lines, "", "All feeds (next fetch: as expected now)", table.to_string(index=False)]
+
+
+def _minutes(moment: str) -> str:
+    return moment[:16].replace("T", " ")
+
+
+def feeds_text(whole: dict[str, Any]) -> str:
+    """Return the feeds of a crawl as text, those in trouble first."""
+    lines = [f"{name:<10}  {value}" for name, value in _overview(whole)]
+    table = feeds_table(whole)
+    troubled = table[table["trouble"] != ""]
+    if len(troubled):
+        lines += ["", "Feeds in trouble"]
+        for row in troubled.to_dict("records"):
+            lines += [
+                f"  {row['feed']}",
+                f"    {row['trouble']}; {row['failed in a row']} in a row",
+            ]
+    # The longest column is the last one.
+    columns = [*table.columns.drop(["feed", "trouble"]), "feed"]
+    return "\n".join([*lines, "", "All feeds", table[columns].to_string(index=False)])
+
+
+def feeds_page(whole: dict[str, Any]) -> str:
+    """Return the feeds of a crawl as an HTML page without external resources or scripts."""
+    facts = "".join(
+        f"<tr><th scope=row>{escape(name)}<td>{escape(value)}" for name, value in _overview(whole)
+    )
+    table = feeds_table(whole)
+    head = "".join(f"<th scope=col>{escape(name)}" for name in table.columns)
+    rows = "".join(
+        f"<tr{' class=trouble' if row[-1] else ''}>"
+        + "".join(f"<td>{escape(cell)}" for cell in row)
+        for row in table.itertuples(index=False, name=None)
+    )
+    style = (
+        ":root{color-scheme:light dark}body{font:15px/1.5 sans-serif;margin:1.5em}"
+        "table{border-collapse:collapse}td,th{padding:.15em .7em;text-align:left;"
+        "border-bottom:1px solid #8884}div{overflow-x:auto}td:first-child{overflow-wrap:anywhere;"
+        "min-width:16em}.trouble{background:#f803}"
+    )
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>Crawl</title>'
+        f"<style>{style}</style></head><body><h1>Crawl</h1><table>{facts}</table>"
+        f"<h2>Feeds, those in trouble first</h2><div><table><thead><tr>{head}</thead>"
+        f"<tbody>{rows}</tbody></table></div></body></html>\n"
     )
 
 
@@ -196,6 +258,9 @@ def feeds_opml(whole: dict[str, Any]) -> bytes:
     body = ElementTree.SubElement(root, "body")
     for feed in whole["feeds"]:
         facts = {"type": "rss", "text": feed["name"], "title": feed["name"], "xmlUrl": feed["url"]}
+        for attribute, name in (("minInterval", "min_interval"), ("maxInterval", "max_interval")):
+            if feed.get(name):
+                facts[attribute] = feed[name]
         ElementTree.SubElement(body, "outline", facts)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
