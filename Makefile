@@ -76,7 +76,7 @@ mutants: $(READY)  ## do the tests notice one wrong token? a sample of it, half 
 LOCK := uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml
 lock:  ## refresh the locks from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
-	$(LOCK) build.in --only-binary :all: --extra book --extra lab --extra cluster --extra crawl --extra test -o requirements.lock
+	$(LOCK) build.in --only-binary :all: --extra book --extra lab --extra cluster --extra crawl --extra gym --extra test -o requirements.lock
 	$(LOCK) --only-binary :all: --extra bench -c requirements.lock -o benchmarks/requirements.lock
 	$(LOCK) --only-binary :all: --no-binary yattag --extra mutants -c requirements.lock -o mutants/requirements.lock
 
