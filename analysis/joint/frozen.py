@@ -93,7 +93,7 @@ class Engine:
             self, index_rate=rate, places=check_integer("places", self.places, 1, MOST_PLACES)
         )
 
-    def kept(self, sources: Sources) -> Floats:
+    def retention(self, sources: Sources) -> Floats:
         """Return delta, the share of its worth that a page keeps while one is indexed."""
         return self.index_rate / (self.index_rate + sources.decay_rate)
 
@@ -139,7 +139,7 @@ def batch_value(
         raise ValueError(f"window must have a last axis of {len(sources)}, got {windows.shape}")
     queue = check_integer("queue", queue, 0, engine.places)
     order = check_choice("order", order, ORDERS)
-    return _batch(sources, engine, windows, queue, order)
+    return _batch_value(sources, engine, windows, queue, order)
 
 
 def frozen_reward(
@@ -222,7 +222,7 @@ def frozen_index(
     now, later = crawls.reward(ages), crawls.reward(ages + 1)
     index = now - ages * (later - now)
     if (past := later < now).any():
-        index = np.where(past, crawls.largest(ages), index)
+        index = np.where(past, crawls.largest_reward(ages), index)
     return index / sources.cost
 
 
@@ -261,33 +261,33 @@ class _Crawls:
         window = ages * self.sources.period
         if self.fresh and self.price > 0:
             window = np.minimum(window, self.window(float(window.max(initial=0.0))))
-        value, pages = _batch(self.sources, self.engine, window, self.queue, self.order)
+        value, pages = _batch_value(self.sources, self.engine, window, self.queue, self.order)
         return value - self.price * pages
 
     def window(self, most: float) -> Floats:
         """Best window of a fresh crawl, up to `most`: where one more page is worth its price."""
         sources, room = self.sources, self.engine.places - self.queue
-        kept = self.engine.kept(sources)
+        retention = self.engine.retention(sources)
         if room == 0:
             return np.zeros(len(sources))
-        first = sources.mean_utility * kept ** (self.queue + 1)
+        first = sources.mean_utility * retention ** (self.queue + 1)
 
         def worth_it(window: Floats) -> Bools:
             mean = sources.arrival_rate * window
             # E[delta^n; n < B] = e^{-(1 - delta) a} P(Poisson(delta a) < B)
-            kept_few = np.exp(-(1.0 - kept) * mean) * gammaincc(room, kept * mean)
-            worth = first * np.exp(-sources.decay_rate * window) * kept_few
+            retained_few = np.exp(-(1.0 - retention) * mean) * gammaincc(room, retention * mean)
+            worth = first * np.exp(-sources.decay_rate * window) * retained_few
             return np.asarray(worth > self.price * gammaincc(room, mean))
 
         low, high = np.zeros(len(sources)), np.full(len(sources), most)
         low[worth_it(high)] = most
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            more = worth_it(middle)
-            low, high = np.where(more, middle, low), np.where(more, high, middle)
+            worthwhile = worth_it(middle)
+            low, high = np.where(worthwhile, middle, low), np.where(worthwhile, high, middle)
         return low
 
-    def largest(self, ages: Floats) -> Floats:
+    def largest_reward(self, ages: Floats) -> Floats:
         """Largest R(j|q) of whole ages j up to the given ones, where R rises and then falls."""
         low, high = np.ones_like(ages), np.floor(ages)
         while (low < high).any():
@@ -298,20 +298,24 @@ class _Crawls:
         return self.reward(low)
 
 
-def _batch(
+def _batch_value(
     sources: Sources, engine: Engine, window: Floats, queue: int, order: str
 ) -> tuple[Floats, Floats]:
-    kept, room = engine.kept(sources), engine.places - queue
-    place = np.arange(1, room + 1)[:, None]
+    retention, room = engine.retention(sources), engine.places - queue
+    position = np.arange(1, room + 1)[:, None]
     mean = np.expand_dims(sources.arrival_rate * window, -2)
-    found = gammainc(place, mean)  # probability of as many pages or more
-    share = np.exp((queue + place) * np.log(kept))
+    arrives = gammainc(position, mean)  # probability of as many pages or more
+    share = np.exp((queue + position) * np.log(retention))
     if order == "random":
         decay = sources.decay_rate * window
         with np.errstate(invalid="ignore"):
-            each = np.where(decay > 0, -np.expm1(-decay) / decay, 1.0)
-        return sources.mean_utility * each * (share * found).sum(axis=-2), found.sum(axis=-2)
+            retained_waiting = np.where(decay > 0, -np.expm1(-decay) / decay, 1.0)
+        return sources.mean_utility * retained_waiting * (share * arrives).sum(
+            axis=-2
+        ), arrives.sum(axis=-2)
     total = sources.arrival_rate + sources.decay_rate
-    here = np.exp(place * np.log1p(-sources.decay_rate / total))
-    younger = gammainc(place, np.expand_dims(total * window, -2))
-    return sources.mean_utility * (share * here * younger).sum(axis=-2), found.sum(axis=-2)
+    retained_before = np.exp(position * np.log1p(-sources.decay_rate / total))
+    younger = gammainc(position, np.expand_dims(total * window, -2))
+    return sources.mean_utility * (share * retained_before * younger).sum(axis=-2), arrives.sum(
+        axis=-2
+    )

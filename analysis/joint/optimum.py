@@ -243,7 +243,7 @@ class JointSystem:
         """Transitions and rewards, as the solvers of `analysis.mdp` take them."""
         places, size = self.engine.places, len(self.sources)
         batches = self._batches()
-        work = _indexed(self.engine.index_rate * self.sources.period, places)
+        work = _indexing_law(self.engine.index_rate * self.sources.period, places)
         ages = self.states[0][:: places + 1]
         strides = self.ages ** np.arange(size - 1, -1, -1, dtype=np.int64)
         queue = np.arange(places + 1)
@@ -282,13 +282,13 @@ class JointSystem:
     def _batches(self) -> tuple[Floats, Floats]:
         """Law and value of each batch, by source, window, age and the queue that it finds."""
         ages, windows = np.arange(1.0, self.ages + 1), np.array(self.windows)
-        taken = np.minimum(ages[None, :, None], windows[:, None, None])
-        taken = taken * np.full(len(self.sources), self.sources.period)
-        return batches(self.sources, self.engine, taken, self.order)
+        oldest = np.minimum(ages[None, :, None], windows[:, None, None])
+        oldest = oldest * np.full(len(self.sources), self.sources.period)
+        return batch_moves(self.sources, self.engine, oldest, self.order)
 
 
-def batches(
-    sources: Sources, engine: Engine, taken: Floats, order: str = "freshest"
+def batch_moves(
+    sources: Sources, engine: Engine, oldest: Floats, order: str = "freshest"
 ) -> tuple[Floats, Floats]:
     """Return the law of the queue after each batch, (N, ..., K+1, K+1), and its worth.
 
@@ -298,9 +298,9 @@ def batches(
     """
     places = engine.places
     values = np.stack(
-        [batch_value(sources, engine, taken, q, order)[0] for q in range(places + 1)], axis=-1
+        [batch_value(sources, engine, oldest, q, order)[0] for q in range(places + 1)], axis=-1
     )
-    mean = np.moveaxis(taken * sources.arrival_rate, -1, 0)
+    mean = np.moveaxis(oldest * sources.arrival_rate, -1, 0)
     moves = np.zeros((*mean.shape, places + 1, places + 1))
     for q in range(places + 1):
         room = places - q
@@ -344,7 +344,7 @@ def delay_bound(sources: Sources, budget: float, engine: Engine) -> PricedSoluti
     check_kind("engine", engine, Engine)
     slowed = Sources(
         sources.arrival_rate,
-        sources.mean_utility * engine.kept(sources),
+        sources.mean_utility * engine.retention(sources),
         sources.decay_rate,
         sources.cost,
         sources.period,
@@ -352,11 +352,11 @@ def delay_bound(sources: Sources, budget: float, engine: Engine) -> PricedSoluti
     return priced_problem(slowed, budget, engine.index_rate * sources.period, fresh=True)
 
 
-def _indexed(mean: float, places: int) -> Floats:
+def _indexing_law(mean: float, places: int) -> Floats:
     """Return the law of the queue after an epoch of a Poisson number of completions."""
-    before, after = np.indices((places + 1, places + 1))
+    queue_before, queue_after = np.indices((places + 1, places + 1))
     return np.where(
-        after == 0,
-        poisson.sf(before - 1, mean),
-        np.where(after <= before, poisson.pmf(before - after, mean), 0.0),
+        queue_after == 0,
+        poisson.sf(queue_before - 1, mean),
+        np.where(queue_after <= queue_before, poisson.pmf(queue_before - queue_after, mean), 0.0),
     )

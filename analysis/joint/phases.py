@@ -138,14 +138,14 @@ def _programme(
     rows = size * old.size
     # Pages of an age that are indexed are at most those crawled at that age or older.
     younger = (np.arange(old.size)[:, None] < parts * np.arange(1, ages + 1)).astype(float)
-    taken = sparse.block_diag(
+    crawled = sparse.block_diag(
         [sparse.coo_array(-step * rate * younger) for rate in sources.arrival_rate]
     )
     used = sparse.kron(np.ones((1, rows)), sparse.eye(cells))
     once = sparse.kron(sparse.eye(size), np.arange(1, ages + 1)[None])
     limits = sparse.bmat(
         [
-            [taken, sparse.kron(sparse.eye(rows), np.ones((1, cells)))],
+            [crawled, sparse.kron(sparse.eye(rows), np.ones((1, cells)))],
             [None, used],
             [once, None],
             [np.repeat(sources.cost, ages)[None], None],
@@ -153,15 +153,15 @@ def _programme(
         format="csr",
     )
     most = [np.zeros(rows), np.full(cells, engine.index_rate * period / cells), np.ones(size)]
-    found = linprog(
+    solution = linprog(
         -np.concatenate([np.zeros(size * ages), worth.ravel()]),
         A_ub=limits,
         b_ub=np.concatenate([*most, [budget]]),
         method="highs",
     )
-    if found.status:
-        raise NotConverged(f"the linear programme of phases: {found.message}")
-    price: Floats = np.maximum(-found.ineqlin.marginals[rows : rows + cells], 0.0) * unit
+    if solution.status:
+        raise NotConverged(f"the linear programme of phases: {solution.message}")
+    price: Floats = np.maximum(-solution.ineqlin.marginals[rows : rows + cells], 0.0) * unit
     return price
 
 
@@ -189,7 +189,7 @@ def _envelope(slope: Floats, price: Floats, worth: Floats) -> Floats:
     """Return the largest of zero and slope * worth - price over the phases, for each worth."""
     best = np.zeros_like(worth)
     for block in range(0, worth.size, 1024):
-        part = worth[block : block + 1024]
-        value = part[:, None] * slope - price
+        rows = worth[block : block + 1024]
+        value = rows[:, None] * slope - price
         best[block : block + 1024] = np.maximum(value.max(axis=1), 0.0)
     return best

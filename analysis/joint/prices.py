@@ -190,8 +190,8 @@ def fading_at_price(sources: Sources, price: float) -> Floats:
 def _relative_reward(y: Floats, fading: Floats) -> Floats:
     """Return 1 - e^{-y} - y e^{-w} for y <= w, as a sum of positive terms."""
     with np.errstate(invalid="ignore"):
-        left = np.where(np.isinf(fading), np.inf, np.maximum(fading - y, 0.0))
-    return gammainc(2.0, y) + y * np.exp(-y) * -np.expm1(-left)
+        unspent = np.where(np.isinf(fading), np.inf, np.maximum(fading - y, 0.0))
+    return gammainc(2.0, y) + y * np.exp(-y) * -np.expm1(-unspent)
 
 
 def _whole_reward(sources: Sources, k: Floats, price: float, fading: Floats) -> Floats:

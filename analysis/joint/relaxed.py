@@ -122,7 +122,10 @@ def priced_problem(
             bound, prices = value, multipliers
         if bound - primal <= 1e-12 * unit:
             break
-        if any((column == known).all() for known in columns) or len(columns) >= max_columns:
+        if (
+            any((column == column_before).all() for column_before in columns)
+            or len(columns) >= max_columns
+        ):
             break
         columns.append(column)
     if not bound - primal <= TOLERANCE * unit:
@@ -130,14 +133,14 @@ def priced_problem(
             f"a gap of {bound - primal:.3g} is left between the bound {bound:.6g} and the policies "
             f"after {len(columns)} of at most max_columns = {max_columns} columns"
         )
-    _, cost, taken = np.tensordot(weights, np.array(columns), 1)
+    _, cost, pages_taken = np.tensordot(weights, np.array(columns), 1)
     return PricedSolution(
         bound=max(bound, primal),
         primal=primal,
         subsidy=float(prices[0]),
         price=float(prices[1]),
         frequency=cost / sources.cost,
-        pages=taken,
+        pages=pages_taken,
         columns=len(columns),
     )
 
@@ -193,9 +196,9 @@ def _best_ages(sources: Sources, subsidy: float, price: float, fresh: bool) -> F
     if not fresh:
         ages = np.where(np.isfinite(due), due, 1.0)[None]
     limit = fading if fresh else np.full_like(fading, np.inf)
-    taken = np.minimum(sources.decay * ages, limit)
-    reward = sources.u_star * -np.expm1(-taken) / ages
-    pages = sources.arrival_rate * taken / sources.decay_rate / ages
+    phase = np.minimum(sources.decay * ages, limit)
+    reward = sources.u_star * -np.expm1(-phase) / ages
+    pages = sources.arrival_rate * phase / sources.decay_rate / ages
     cost = sources.cost / ages
     surplus = reward - subsidy * cost - price * pages
     if not fresh:
@@ -214,7 +217,7 @@ def _surplus(column: Floats, prices: Floats) -> float:
 def _mixture(columns: Floats, limits: Floats, unit: float) -> tuple[float, Floats, Floats]:
     """Return the best reward of policies mixed within the limits, weights and multipliers."""
     reward, used = columns[:, 0].sum(axis=1) / unit, columns[:, 1:].sum(axis=2) / limits
-    found = linprog(
+    solution = linprog(
         -reward,
         A_ub=used.T,
         b_ub=np.ones(2),
@@ -223,8 +226,8 @@ def _mixture(columns: Floats, limits: Floats, unit: float) -> tuple[float, Float
         method="highs",
         options={"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10},
     )
-    if found.status:
-        raise NotConverged(f"the mixture of {reward.size} policies: {found.message}")
-    weights = np.maximum(found.x, 0.0)
-    multipliers = np.maximum(-found.ineqlin.marginals, 0.0) * unit / limits
+    if solution.status:
+        raise NotConverged(f"the mixture of {reward.size} policies: {solution.message}")
+    weights = np.maximum(solution.x, 0.0)
+    multipliers = np.maximum(-solution.ineqlin.marginals, 0.0) * unit / limits
     return float(reward @ weights) * unit, weights, multipliers

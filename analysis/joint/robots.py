@@ -21,11 +21,20 @@ Starvation is thus a page price of -gamma/s: a crawl that finds q pages at age k
 
     R(k|q) = (worth when indexed) + (gamma/s) (pages that find room) - loss (pages that do not).
 
-*Rule of thumb.* A robot is sent to the idle source of the largest index of a flight
-(`analysis.joint.landings`), if that is above `running` / lambda, where the queue counts also half
-the pages that robots in flight are about to bring. Two numbers are left to be tuned: a price of a
-page, for what it delays, and a stop, the sum of pages and robots in flight above which nobody is
-sent, the straight switching line of the robot study.
+*Index of a flight.* A flight takes d epochs on average. Let R~(k|q) be the mean of R over the age
+and the queue on return, when a robot is sent at k and q and no other is in flight. One source
+alone, visited whenever its age reaches k, earns (R~(k|q) - b)/(k + d) an epoch if a flight costs b,
+and
+
+    gamma(k|q) = R~(k|q) - (k + d) [R~(k+1|q) - R~(k|q)]
+
+is the cost at which k and k+1 tie, the index of `analysis.joint.frozen` at d = 0.
+
+*Rule of thumb.* A robot is sent to the idle source of the largest index of a flight, if that is
+above `running` / lambda, where the queue counts also half the pages that robots in flight are about
+to bring. Two numbers are left to be tuned: a price of a page, for what it delays, and a stop, the
+sum of pages and robots in flight above which nobody is sent, the straight switching line of the
+robot study.
 
 Reference: Talim, Liu, Nain, Coffman (1999), section 3.
 """
@@ -45,10 +54,72 @@ from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint.frozen import Engine
-from analysis.joint.landings import Landings, flight_index, landings_of
+from analysis.joint.optimum import batch_moves
 from analysis.mdp import policy_iteration, stationary_law
 from analysis.mdp.problem import check_policy, policy_chain
 from analysis.results import AverageSolution
+
+
+class Landings(NamedTuple):
+    """What a robot brings, by source, age and the queue that it finds.
+
+    `moves` is the law of the queue afterwards, shape (N, A+1, K+1, K+1); `worth` and `lost` are the
+    mean worth when indexed and the mean number of pages lost, shape (N, A+1, K+1).
+    """
+
+    moves: Floats
+    worth: Floats
+    lost: Floats
+
+    @property
+    def mean_pages(self) -> Floats:
+        """Mean number of pages that a robot brings, by source and age."""
+        places = np.arange(self.worth.shape[2])
+        return self.moves[:, :, 0] @ places + self.lost[:, :, 0]
+
+    def reward(self, page: float, loss: float) -> Floats:
+        """Return what a robot earns, shape (N, A+1, K+1).
+
+        A page that finds room is worth `page` beside its worth when indexed; one lost costs `loss`.
+        """
+        places = np.arange(self.worth.shape[2])
+        room = self.moves @ places - places
+        return self.worth + page * room - loss * self.lost
+
+
+def compute_landings(sources: Sources, engine: Engine, ages: int) -> Landings:
+    """Return what a robot brings at ages of 0 to A epochs, freshest page first; nothing at 0."""
+    age = np.arange(ages + 1.0)[None, :, None] * sources.period
+    oldest = np.broadcast_to(age, (1, ages + 1, len(sources)))
+    moves, worth = (table[:, 0] for table in batch_moves(sources, engine, oldest))
+    mean = np.outer(sources.arrival_rate, age)[:, :, None]
+    places = np.arange(engine.places + 1)
+    return Landings(moves, worth, np.maximum(mean - (moves @ places - places), 0.0))
+
+
+def flight_index(reward: Floats, indexed_in_flight: float, epochs: float) -> Floats:
+    """Return the index of a flight by source, age and queue when it begins, shape (N, A+1, K+1).
+
+    `reward` has the same shape, by age and queue at the return; the engine indexes a page before
+    that with probability `indexed_in_flight`; a flight takes d = `epochs` on average.
+    """
+    places = np.arange(reward.shape[2])
+    # In flight the queue loses a geometric number of pages, and the age gains one of epochs.
+    queue_before, queue_after = np.indices((places.size, places.size))
+    transition = np.where(
+        queue_after <= queue_before, indexed_in_flight ** (queue_before - queue_after), 0.0
+    )
+    transition[:, 1:] *= 1 - indexed_in_flight
+    reward = np.einsum("iaq,pq->iap", reward, transition)
+    older = epochs / (1 + epochs)
+    for k in range(reward.shape[1] - 2, -1, -1):
+        reward[:, k] = (1 - older) * reward[:, k] + older * reward[:, k + 1]
+    later = np.concatenate([reward[:, 1:], reward[:, -1:]], axis=1)
+    age = np.arange(reward.shape[1])[:, None]
+    index = reward - (age + epochs) * (later - reward)
+    best = np.maximum.accumulate(reward, axis=1)
+    return np.where(later < reward, np.minimum(index, best), index)
+
 
 LARGEST_SYSTEM = 20_000_000
 """Possible transitions of all actions together, at most."""
@@ -159,7 +230,7 @@ class RobotSystem:
     @cached_property
     def landings(self) -> Landings:
         """What a robot brings, freshest page first; nothing at age 0."""
-        return landings_of(self.sources, self.engine, self.ages)
+        return compute_landings(self.sources, self.engine, self.ages)
 
     @cached_property
     def states(self) -> tuple[Ints, Bools, Ints]:
@@ -176,8 +247,8 @@ class RobotSystem:
         Action 0 sends nobody, action i sends a robot to source i - 1. Where nothing else could
         happen, a robot must be sent.
         """
-        found = [self._action(source) for source in range(-1, len(self.sources))]
-        return [chain for chain, _ in found], np.array([reward for _, reward in found])
+        actions = [self._action(source) for source in range(-1, len(self.sources))]
+        return [chain for chain, _ in actions], np.array([reward for _, reward in actions])
 
     @property
     def _event_rate(self) -> float:
@@ -221,11 +292,11 @@ class RobotSystem:
             rates = self.return_rate * brought
             moves.append((np.repeat(home, places), targets.ravel(), rates.ravel()))
         starts, ends, rates = (np.concatenate(parts) for parts in zip(*moves, strict=True))
-        kept = rates > 0
+        possible = rates > 0
         leaving = np.bincount(starts.astype(np.intp), rates, queue.size)
         allowed &= leaving > 0
-        entries = np.append(rates[kept] / self._event_rate, 1.0 - leaving / self._event_rate)
-        places_of = (np.append(starts[kept], where), np.append(ends[kept], where))
+        entries = np.append(rates[possible] / self._event_rate, 1.0 - leaving / self._event_rate)
+        places_of = (np.append(starts[possible], where), np.append(ends[possible], where))
         chain = sparse.csr_array((entries, places_of), shape=(queue.size, queue.size))
         return chain, np.where(allowed, reward, -np.inf)
 
@@ -297,10 +368,12 @@ class RobotSystem:
         index, mean = self._index(price), self.landings.mean_pages
         source = np.arange(len(index))
         coming = (flying * mean[source, age]).sum(axis=1)
-        found = np.minimum(queue + AHEAD * coming, self._longest)
-        below = np.minimum(np.floor(found).astype(np.int64), self._longest - 1)[:, None]
-        part = found[:, None] - below
-        score = (1 - part) * index[source, age, below] + part * index[source, age, below + 1]
+        expected_queue = np.minimum(queue + AHEAD * coming, self._longest)
+        below = np.minimum(np.floor(expected_queue).astype(np.int64), self._longest - 1)[:, None]
+        fraction = expected_queue[:, None] - below
+        score = (1 - fraction) * index[source, age, below] + fraction * index[
+            source, age, below + 1
+        ]
         score[queue + flying.sum(axis=1) > stop] = -np.inf
         return self._sent(score, self.running / self.return_rate)
 
@@ -317,7 +390,7 @@ class RobotSystem:
         for tried in ("stop", "price", "stop"):
             price, stop = best.price, best.stop
             pairs = (
-                [(price, other) for other in stops]
+                [(price, candidate) for candidate in stops]
                 if tried == "stop"
                 else [(share * worth, stop) for share in PRICES]
             )
@@ -356,8 +429,8 @@ class RobotSystem:
         stop = check_integer("stop", places if stop is None else stop, 0, places)
         age, flying, queue = self.states
         score = whittle_index_at_age(self.sources, np.maximum(age, 1)) * (age > 0)
-        wanted = (flying.sum(axis=1) < robots) & (queue <= stop)
-        return self._sent(np.where(wanted[:, None], score, -np.inf), -1.0)
+        may_send = (flying.sum(axis=1) < robots) & (queue <= stop)
+        return self._sent(np.where(may_send[:, None], score, -np.inf), -1.0)
 
     def _sent(self, score: Floats, least: float) -> Ints:
         """Return the allowed action of largest score above the least; where one must act, any."""

@@ -21,6 +21,8 @@ page is lost instead that the order would take last. First come first served, no
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,9 +44,233 @@ from analysis.checks import (
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
-from analysis.joint._simulation_kernel import Order, play
 from analysis.joint.frozen import Engine, best_queued_window, frozen_index
 from analysis.joint.prices import best_window, check_truth, priced_index
+from analysis.kernel_cache import njit
+
+
+class Order(IntEnum):
+    """Which page is indexed next; see `analysis.joint.simulation`."""
+
+    FIRST = 0
+    LAST = 1
+    WORTH = 2
+    LOSS = 3
+
+
+@njit
+def _priority(order: int, log_worth: float, rank: int, decay: float, now: float) -> float:
+    """Return how early a page is taken: the larger, the earlier."""
+    if order == Order.FIRST:
+        return -float(rank)
+    if order == Order.LAST:
+        return float(rank)
+    value = log_worth - decay * now
+    return value if order == Order.WORTH else value + np.log(decay)
+
+
+@njit
+def _extreme_source(
+    order: int, best: bool, log_worth: Floats, rank: Ints, head: Ints, count: Ints, decay: Floats,
+    now: float,
+) -> int:  # fmt: skip
+    """Return the source of the page taken next (or last, unless `best`), -1 if there is none."""
+    source, extreme = -1, 0.0
+    size = log_worth.shape[1]
+    for i in range(count.size):
+        if count[i] > 0:
+            # A list runs from early to late pages: first come first served takes its head.
+            position = (
+                head[i] if best == (order == Order.FIRST) else (head[i] + count[i] - 1) % size
+            )
+            value = _priority(order, log_worth[i, position], rank[i, position], decay[i], now)
+            if source < 0 or (value > extreme) == best:
+                source, extreme = i, value
+    return source
+
+
+@njit
+def _take_next(order: int, i: int, log_worth: Floats, head: Ints, count: Ints) -> float:
+    """Take the next page of a source off its list and return the logarithm of its worth."""
+    size = log_worth.shape[1]
+    count[i] -= 1
+    if order == Order.FIRST:
+        position = head[i]
+        head[i] = (head[i] + 1) % size
+    else:
+        position = (head[i] + count[i]) % size
+    return float(log_worth[i, position])
+
+
+@njit
+def _choose(
+    queue: int, age: Ints, queues: Ints, index: Floats, budget: int, chosen: Ints
+) -> tuple[int, int, float]:
+    """Write the sources of the largest positive index to `chosen`; return how many, and a place.
+
+    The place in the table of indices is a row and the weight of the next one.
+    """
+    row = 0
+    while row + 2 < queues.size and queues[row + 1] <= queue:
+        row += 1
+    weight = 0.0
+    if queues.size > 1:
+        weight = min(1.0, (queue - queues[row]) / (queues[row + 1] - queues[row]))
+    number = 0
+    score = np.empty(age.size)
+    for i in range(age.size):
+        k = min(age[i], index.shape[1]) - 1
+        score[i] = index[row, k, i]
+        if weight > 0.0:
+            score[i] += weight * (index[row + 1, k, i] - index[row, k, i])
+    while number < budget:
+        best = -1
+        for i in range(age.size):
+            if score[i] > 0.0 and (best < 0 or score[i] > score[best]):
+                best = i
+        if best < 0:
+            break
+        score[best] = -1.0
+        chosen[number] = best
+        number += 1
+    return number, row, weight
+
+
+class _Pages(NamedTuple):
+    """Pages of all sources: those of source i were published at births[starts[i] : starts[i + 1]].
+
+    A page of source i is worth exp(log_worth[i] - decay[i] * its age).
+    """
+
+    births: Floats
+    starts: Ints
+    decay: Floats
+    log_worth: Floats
+
+
+class _Timing(NamedTuple):
+    """Length of an epoch, epochs that do not count, and all epochs."""
+
+    period: float
+    warm_up: int
+    epochs: int
+
+
+class _Crawling(NamedTuple):
+    """The tables of a `QueuedIndex`, and the crawls allowed in an epoch."""
+
+    queues: Ints
+    indices: Floats
+    window: Floats
+    stop: int
+    budget: int
+
+
+class _Indexing(NamedTuple):
+    """Places of the queue, and the order in which its pages are indexed and pushed out."""
+
+    places: int
+    order: int
+    preempt: bool
+    push_out: bool
+
+
+@njit
+def _play(
+    pages: _Pages, completions: Floats, timing: _Timing, crawling: _Crawling, indexing: _Indexing,
+    totals: Floats, crawls: Floats,
+) -> None:  # fmt: skip
+    """Simulate epochs; add reward, indexed, lost, queue and idle completions to `totals`.
+
+    The logarithm of a page's worth is stored as of time 0, so that a comparison of two pages at any
+    time takes one subtraction each, and no page is touched while it waits.
+    """
+    births, starts, decay, first_log_worth = pages
+    period, warm_up, epochs = timing
+    queues, index, window, stop, budget = crawling
+    places, order, preempt, push_out = indexing
+    sources = decay.size
+    size = places + 1
+    log_worth, rank = np.empty((sources, size)), np.empty((sources, size), np.int64)
+    head, count = np.zeros(sources, np.int64), np.zeros(sources, np.int64)
+    age = np.ones(sources, np.int64)
+    next_birth, last_crawl = starts[:-1].copy(), np.zeros(sources)
+    chosen = np.empty(budget, np.int64)
+    serving, serving_worth = -1, 0.0
+    queue, joined, event = 0, 0, 0
+    # Time counts from one period before the first epoch; the queue is empty until then.
+    while event < completions.size and completions[event] < period:
+        event += 1
+    for epoch in range(epochs):
+        now = (epoch + 1) * period
+        counts = epoch >= warm_up
+        if counts:
+            totals[3] += queue
+        if queue <= stop:
+            number, row, weight = _choose(queue, age, queues, index, budget, chosen)
+            for turn in range(number):
+                i = chosen[turn]
+                if counts:
+                    crawls[i] += 1.0
+                wide = window[row, i]
+                if weight > 0.0:
+                    wide += weight * (window[row + 1, i] - wide)
+                oldest = max(last_crawl[i], now - wide)
+                end = next_birth[i]
+                while end < starts[i + 1] and births[end] < now:
+                    end += 1
+                # Pages before the window are never taken: at the next crawl they are older still.
+                begin = next_birth[i]
+                while begin < end and births[begin] < oldest:
+                    begin += 1
+                next_birth[i], last_crawl[i], age[i] = end, now, 0
+                # Without pushing out, the stalest pages of a crawl find no room.
+                if not push_out and end - begin > places - queue:
+                    if counts:
+                        totals[2] += end - begin - (places - queue)
+                    begin = end - (places - queue)
+                # Last come first served takes the end of a list: the freshest page joins last.
+                for n in range(end - begin):
+                    page = end - 1 - n if order == Order.FIRST else begin + n
+                    position = (head[i] + count[i]) % size
+                    log_worth[i, position] = first_log_worth[i] + decay[i] * births[page]
+                    rank[i, position] = joined
+                    joined += 1
+                    count[i] += 1
+                    queue += 1
+                    if queue > places:
+                        out = _extreme_source(
+                            order, False, log_worth, rank, head, count, decay, now
+                        )
+                        head[out] = (head[out] + 1) % size
+                        count[out] -= 1
+                        queue -= 1
+                        if counts:
+                            totals[2] += 1.0
+        age += 1
+        # Completions of this epoch; without preemption the page in service was chosen earlier.
+        if serving < 0 and queue > 0 and not preempt:
+            serving = _extreme_source(order, True, log_worth, rank, head, count, decay, now)
+            serving_worth = _take_next(order, serving, log_worth, head, count)
+        while event < completions.size and completions[event] < now + period:
+            time = completions[event]
+            event += 1
+            if queue == 0:
+                if counts:
+                    totals[4] += 1.0
+                continue
+            if preempt:
+                serving = _extreme_source(order, True, log_worth, rank, head, count, decay, time)
+                serving_worth = _take_next(order, serving, log_worth, head, count)
+            if counts:
+                totals[0] += np.exp(serving_worth - decay[serving] * time)
+                totals[1] += 1.0
+            queue -= 1
+            serving = -1
+            if queue > 0 and not preempt:
+                serving = _extreme_source(order, True, log_worth, rank, head, count, decay, time)
+                serving_worth = _take_next(order, serving, log_worth, head, count)
+
 
 ORDERS_OF_INDEXING = tuple(order.name.lower() for order in Order)
 INDICES = ("blind", "priced", "frozen")
@@ -175,8 +401,8 @@ def queued_index(
     price = check_number("price", price, 0, high_open=True)
     fresh = check_truth("fresh", fresh)
     places = engine.places
-    given = np.linspace(0, places, min(places, 20) + 1).round() if queues is None else queues
-    grid = check_array("queues", given, 0, places)
+    lengths = np.linspace(0, places, min(places, 20) + 1).round() if queues is None else queues
+    grid = check_array("queues", lengths, 0, places)
     if grid.ndim != 1 or grid[:1].tolist() != [0] or (np.diff(grid) <= 0).any() or (grid % 1).any():
         raise ValueError(f"queues must be whole numbers from 0 on, rising, got {grid.tolist()}")
     age = np.arange(1, check_integer("ages", ages, 1, 10_000) + 1)[:, None] * np.ones(len(sources))
@@ -287,17 +513,22 @@ def simulate_engine(
     # Time counts from the crawls before epoch 0, one period earlier.
     length = sources.period * (epochs + 1)
     streams = rng.spawn(len(rates))
-    times = [event_times(one, rate, length) for one, rate in zip(streams, rates, strict=True)]
+    times = [event_times(stream, rate, length) for stream, rate in zip(streams, rates, strict=True)]
     with np.errstate(divide="ignore"):
         log_worth = np.log(sources.mean_utility)
     totals, crawls = np.zeros(5), np.zeros(len(sources))
-    play(
-        np.concatenate(times[:-1]), np.cumsum([0, *map(len, times[:-1])]), times[-1],
-        sources.period, warm_up, epochs, sources.decay_rate, log_worth,
-        policy.queues, policy.index, policy.window, policy.stop, budget, engine.places,
-        Order[order.upper()].value, check_truth("preempt", preempt),
-        check_truth("push_out", push_out) and order != "first", totals, crawls,
-    )  # fmt: skip
+    starts = np.cumsum([0, *map(len, times[:-1])])
+    push_out = check_truth("push_out", push_out) and order != "first"
+    preempt = check_truth("preempt", preempt)
+    _play(
+        _Pages(np.concatenate(times[:-1]), starts, sources.decay_rate, log_worth),
+        times[-1],
+        _Timing(sources.period, warm_up, epochs),
+        _Crawling(policy.queues, policy.index, policy.window, policy.stop, budget),
+        _Indexing(engine.places, Order[order.upper()].value, preempt, push_out),
+        totals,
+        crawls,
+    )
     earned, indexed, lost, queue, idle = totals
     return JointRun(
         average_reward=float(earned / horizon),

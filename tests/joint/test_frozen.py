@@ -10,21 +10,21 @@ AGES = np.arange(1, 7)[:, None] * np.ones(4)
 
 
 @pytest.mark.parametrize("order", ["freshest", "random"])
-def test_a_fast_engine_with_room_gives_the_index_of_part_one(order):
+def test_fast_engine_has_ephemeral_index(order):
     found = frozen_index(four_sources(), Engine(1e14, 4000), AGES, 3, order=order)
     np.testing.assert_allclose(found, whittle_index_at_age(four_sources(), AGES), rtol=1e-9)
 
 
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("price", [0.01, 0.3])
-def test_a_fast_engine_with_room_gives_the_index_with_a_price(price, fresh):
+def test_fast_engine_has_priced_index(price, fresh):
     engine = Engine(1e15, 4000)
     found = frozen_index(four_sources(), engine, AGES, 3, price=price, fresh=fresh)
     expected = priced_index(four_sources(), AGES, price, fresh)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * expected.max())
 
 
-def test_a_fast_engine_without_room_does_not_give_the_index_of_part_one():
+def test_small_queue_changes_index():
     """250 pages come at once at each crawl of age 1: 100 places lose most of them."""
     engine, free = Engine(1e14, 100), whittle_index_at_age(four_sources(), AGES[:1])
     assert (np.abs(frozen_index(four_sources(), engine, AGES[:1], 0) / free - 1) > 0.03).all()
@@ -41,7 +41,7 @@ def drawn(rng):
     return source, engine, int(rng.integers(0, engine.places)), 10.0 ** rng.uniform(-3, 0)
 
 
-def test_fresh_crawls_have_a_concave_reward_and_a_rising_index():
+def test_fresh_reward_is_concave():
     rng, ages = np.random.default_rng(0), np.arange(0, 200)[:, None]
     for _ in range(40):
         source, engine, queue, price = drawn(rng)
@@ -55,7 +55,7 @@ def test_fresh_crawls_have_a_concave_reward_and_a_rising_index():
             assert index.max() <= worth.max() + 2000 * unit
 
 
-def test_whole_crawls_rise_concave_and_then_fall():
+def test_whole_reward_rises_then_falls():
     """Observed, not proved: in random order, or at a price."""
     rng, ages = np.random.default_rng(1), np.arange(0, 200)[:, None]
     for _ in range(40):
@@ -70,7 +70,7 @@ def test_whole_crawls_rise_concave_and_then_fall():
             assert (np.diff(rises[:top]) <= unit).all()
 
 
-def test_in_random_order_the_formula_exceeds_every_crawl():
+def test_random_order_formula_is_bound():
     """R(k) - k [R(k+1) - R(k)] where R falls: the stated index is the largest R instead."""
     source, engine = Sources([2.0], [1.0], [0.2]), Engine(1.0, 5)
     ages = np.arange(1, 60)[:, None]
@@ -82,7 +82,7 @@ def test_in_random_order_the_formula_exceeds_every_crawl():
     assert (np.diff(index) >= -1e-12).all()
 
 
-def test_batches_are_worth_what_their_pages_are():
+def test_batch_value_matches_pages():
     """Pages drawn one by one: Poisson times of publication, gamma times of indexing."""
     rng, runs = np.random.default_rng(5), 20_000
     source, engine, queue, window = Sources([3.0], [2.0], [0.6]), Engine(1.5, 6), 2, 1.7

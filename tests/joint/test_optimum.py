@@ -37,7 +37,7 @@ def policies(system, price):
 
 
 @pytest.mark.parametrize("seeds", [range(15), pytest.param(range(100), marks=pytest.mark.slow)])
-def test_bound_optimum_and_policies_in_their_order(seeds):
+def test_bound_optimum_policies_ordered(seeds):
     for seed in seeds:
         system = drawn(seed)
         pages = system.engine.index_rate * system.sources.period
@@ -54,7 +54,7 @@ def test_bound_optimum_and_policies_in_their_order(seeds):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_two_solvers_agree_within_their_errors(seed):
+def test_two_solvers_agree_within_residuals(seed):
     system = drawn(seed)
     exact = system.solve()
     iterated = relative_value_iteration(*system.problem, tolerance=1e-8)
@@ -62,7 +62,7 @@ def test_two_solvers_agree_within_their_errors(seed):
 
 
 @pytest.mark.parametrize("order", ["freshest", "random"])
-def test_a_fast_engine_with_room_leaves_the_problem_of_part_one(order):
+def test_fast_engine_keeps_ephemeral_problem(order):
     sources = Sources([0.4, 0.7], [1.0, 0.6], [0.5, 0.9])
     system = JointSystem(sources, 1, Engine(1e13, 25), 6, order=order)
     exact = optimal_average_reward(sources, 1)
@@ -70,14 +70,14 @@ def test_a_fast_engine_with_room_leaves_the_problem_of_part_one(order):
     assert system.gain(system.index_policy("blind")) <= exact * (1 + 1e-9)
 
 
-def test_pages_that_are_admitted_are_indexed():
+def test_admitted_pages_are_indexed():
     """Equal values that hardly fade: reward is v for each page indexed, so at most v s T."""
     sources = Sources([5.0, 5.0], [2.0, 2.0], [1e-9, 1e-9])
     system = JointSystem(sources, 2, Engine(1.5, 30), 3)
     assert system.solve().gain == pytest.approx(2.0 * 1.5, rel=1e-6)
 
 
-def test_more_ages_gain_no_more_than_the_stated_error():
+def test_age_error_bounds_gain():
     sources, engine = Sources([0.8, 0.5], [1.0, 2.0], [0.4, 0.2]), Engine(0.8, 4)
     few = JointSystem(sources, 1, engine, 3)
     whole = JointSystem(sources, 1, engine, 9)
@@ -87,7 +87,7 @@ def test_more_ages_gain_no_more_than_the_stated_error():
     assert gains[0] < gains[1] < gains[2] <= gains[1] + few.age_error
 
 
-def test_the_policy_that_sees_the_queue_earns_more():
+def test_seeing_queue_earns_more():
     """An engine of half the pages: the index of part I fills the queue with what is stale."""
     sources = Sources([1.0, 2.0, 1.5], [1.0, 0.6, 0.3], [0.7, 0.35, 0.2])
     system = JointSystem(sources, 2, Engine(1.5, 6), 4, windows=(1.0, 2.0, np.inf))
@@ -124,7 +124,7 @@ def simulated(system, policy, epochs, rng):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
-def test_a_simulation_in_continuous_time_earns_the_exact_gain(seed):
+def test_simulation_matches_gain(seed):
     """Twelve runs: their interval of 99.99%, and 0.2% for how they start, hold the exact value."""
     system, rng = drawn(seed), np.random.default_rng(seed)
     policy = system.solve().policy
@@ -134,7 +134,7 @@ def test_a_simulation_in_continuous_time_earns_the_exact_gain(seed):
     assert estimate.half_width < 0.05 * estimate.value
 
 
-def test_wrong_systems_and_policies_are_refused():
+def test_wrong_system_is_refused():
     sources = Sources([1.0, 2.0], [1.0, 0.5], [0.5, 0.7])
     with pytest.raises(ValueError, match="transitions"):
         JointSystem(sources, 2, Engine(1.0, 200), 200)

@@ -17,7 +17,7 @@ SMALL = {"ages": 5, "parts": 4, "cells": 6}
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_policy_of_a_small_system_is_above_the_bound(seed):
+def test_no_policy_beats_bound(seed):
     rng = np.random.default_rng([8, seed])
     sources = Sources(*(10.0 ** rng.uniform(-0.7, 0.7, (3, 2))))
     engine = Engine(10.0 ** rng.uniform(-0.5, 1), int(rng.integers(1, 7)))
@@ -28,7 +28,7 @@ def test_no_policy_of_a_small_system_is_above_the_bound(seed):
     assert optimum.gain - optimum.residual <= bound
 
 
-def test_an_engine_that_takes_the_best_page_comes_near_the_bound():
+def test_best_first_approaches_bound():
     sources, engine = four_sources(), Engine(350.0, 1000)
     bound = phase_bound(sources, 1, engine).bound
     policy = queued_index(sources, engine, "blind")
@@ -42,13 +42,13 @@ def test_an_engine_that_takes_the_best_page_comes_near_the_bound():
     assert 0.93 * bound < np.mean(runs) < bound < 0.85 * delay_bound(sources, 1, engine).bound
 
 
-def test_a_fast_engine_leaves_the_bound_of_part_one():
+def test_fast_engine_keeps_ephemeral_bound():
     found = phase_bound(four_sources(), 1, Engine(1e6, 5), ages=4, parts=6, cells=40).bound
     assert found == pytest.approx(relaxed_bound(four_sources(), 1)[0], rel=0.02)
     assert found >= relaxed_bound(four_sources(), 1)[0] * (1 - 1e-3)
 
 
-def test_finer_programmes_give_lower_bounds_and_coarse_ones_are_bounds_too():
+def test_finer_programme_lowers_bound():
     bounds = [
         phase_bound(four_sources(), 1, Engine(350.0, 5), parts=n, cells=2 * n).bound
         for n in (1, 3, 8)

@@ -46,7 +46,7 @@ def by_programme(sources, budget, pages, windows, ages):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_fetch_all_bound_is_that_of_the_linear_programme(seed):
+def test_whole_bound_matches_linear_programme(seed):
     sources, budget, pages = drawn(seed)
     found = priced_problem(sources, budget, pages)
     exact = by_programme(sources, budget, pages, lambda k: [k], 200)
@@ -59,7 +59,7 @@ def test_fetch_all_bound_is_that_of_the_linear_programme(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_fresh_bound_is_that_of_the_linear_programme(seed):
+def test_fresh_bound_matches_linear_programme(seed):
     sources, budget, pages = drawn(seed, 2)
     found = priced_problem(sources, budget, pages, fresh=True)
     grid = by_programme(sources, budget, pages, lambda k: np.linspace(0, k, 200)[1:], 25)
@@ -67,7 +67,7 @@ def test_fresh_bound_is_that_of_the_linear_programme(seed):
     assert grid == pytest.approx(found.bound, rel=1e-4)
 
 
-def test_windows_of_whole_epochs_add_nothing_to_the_bound():
+def test_whole_epoch_windows_keep_bound():
     for seed in range(3):
         sources, budget, pages = drawn(seed, 2)
         whole = priced_problem(sources, budget, pages).bound
@@ -75,7 +75,7 @@ def test_windows_of_whole_epochs_add_nothing_to_the_bound():
         assert windows == pytest.approx(whole, rel=1e-7)
 
 
-def test_windows_below_an_epoch_add_to_the_bound():
+def test_short_windows_raise_bound():
     sources = Sources([100.0], [1.0], [5.0])
     whole = priced_problem(sources, 1, 20).bound
     fresh = priced_problem(sources, 1, 20, fresh=True).bound
@@ -83,7 +83,7 @@ def test_windows_below_an_epoch_add_to_the_bound():
     assert fresh == pytest.approx(-np.expm1(-1) * 20, rel=1e-8)
 
 
-def test_every_price_gives_a_bound():
+def test_every_price_gives_bound():
     rng = np.random.default_rng(3)
     for seed in range(4):
         sources, budget, pages = drawn(seed)
@@ -97,7 +97,7 @@ def test_every_price_gives_a_bound():
 
 @pytest.mark.parametrize("fresh", [True, False])
 @pytest.mark.parametrize("seed", range(6))
-def test_prices_are_paid_where_limits_bind_alone(seed, fresh):
+def test_prices_are_complementary(seed, fresh):
     sources, budget, pages = drawn(seed)
     found = priced_problem(sources, budget, pages, fresh=fresh)
     spent, taken = found.frequency @ sources.cost, found.pages.sum()
@@ -108,7 +108,7 @@ def test_prices_are_paid_where_limits_bind_alone(seed, fresh):
     assert unpaid == pytest.approx(0.0, abs=1e-4 * found.bound)
 
 
-def test_enough_pages_leave_the_bound_of_part_one():
+def test_enough_pages_keep_ephemeral_bound():
     for seed in range(5):
         sources, budget, _ = drawn(seed)
         pages = sources.arrival_rate.sum() * sources.period * 1.01
@@ -134,7 +134,7 @@ def passive_states(reward, subsidy):
 
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_index_is_where_waiting_and_crawling_tie(seed, fresh):
+def test_index_equals_definition(seed, fresh):
     """A dynamic programme over the ages, at subsidies below, at and above every index."""
     sources, _, _ = drawn(seed, 1)
     price = sources.mean_utility[0] * [0.02, 0.1, 0.3, 0.6, 0.95, 1.3][seed]
@@ -151,7 +151,7 @@ def test_index_is_where_waiting_and_crawling_tie(seed, fresh):
         assert np.abs(better[at]).max(initial=0) <= 1e-9 * unit or subsidy == index.max()
 
 
-def test_a_price_caps_the_index_of_whole_crawls():
+def test_price_caps_index():
     for seed in range(20):
         sources, _, _ = drawn(seed)
         price = 0.3 * sources.mean_utility.max()
@@ -162,7 +162,7 @@ def test_a_price_caps_the_index_of_whole_crawls():
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
-def test_a_gap_that_is_left_is_not_hidden():
+def test_duality_gap_is_refused():
     sources, budget, pages = drawn(1, 4)
     with pytest.raises(NotConverged, match="max_columns = 1"):
         priced_problem(sources, budget, pages, max_columns=1)

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.ephemeral import Sources
 from analysis.joint import Engine, RobotSystem, delay_bound
-from analysis.joint.landings import Landings
+from analysis.joint.robots import Landings
 from analysis.mdp import relative_value_iteration
 from analysis.results import Estimate
 from analysis.robots import RobotControl
@@ -47,7 +47,7 @@ def drawn(seed):
     ("robots", "rate", "service", "places", "gamma"),
     [(1, 0.8, 1.0, 3, 1.0), (2, 0.3, 1.0, 4, 1.2), (3, 0.6, 1.0, 3, 2.0), (4, 0.2, 1.3, 5, 0.7)],
 )
-def test_robots_with_one_page_are_those_of_the_robot_study(robots, rate, service, places, gamma):
+def test_single_pages_match_controlled_queue(robots, rate, service, places, gamma):
     ones = np.ones(robots)
     system = OnePage(
         Sources(ones, ones, ones), robots, rate, Engine(service, places), 1, gamma, 1.0
@@ -60,7 +60,7 @@ def test_robots_with_one_page_are_those_of_the_robot_study(robots, rate, service
 
 
 @pytest.mark.parametrize("seeds", [range(12), pytest.param(range(100), marks=pytest.mark.slow)])
-def test_bound_optimum_and_policies_in_their_order(seeds):
+def test_bound_optimum_policies_ordered(seeds):
     for seed in seeds:
         system = drawn(seed)
         sources, engine = system.sources, system.engine
@@ -79,7 +79,7 @@ def test_bound_optimum_and_policies_in_their_order(seeds):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_two_solvers_agree_and_the_gain_is_the_sum_of_its_parts(seed):
+def test_two_solvers_agree(seed):
     system = drawn(seed)
     exact = system.solve()
     iterated = relative_value_iteration(*system.problem, tolerance=1e-9)
@@ -90,7 +90,7 @@ def test_two_solvers_agree_and_the_gain_is_the_sum_of_its_parts(seed):
     assert found.gain == pytest.approx(exact.gain, abs=exact.residual + 1e-11 * (1 + paid))
 
 
-def test_starvation_is_a_price_of_pages():
+def test_starvation_is_page_price():
     """Idle time is 1 less the pages that find room over s, under any policy."""
     system = drawn(3)
     for policy in (system.rule(), system.blind_policy(system.robots), system.solve().policy):
@@ -160,7 +160,7 @@ def simulated(system, policy, time, rng):
 
 
 @pytest.mark.parametrize("seed", [1, 3])
-def test_a_simulation_event_by_event_earns_the_exact_gain(seed):
+def test_simulation_matches_gain(seed):
     system, rng = drawn(seed), np.random.default_rng(seed)
     policy = system.tuned_rule().policy
     estimate = Estimate.of([simulated(system, policy, 1500.0, rng) for _ in range(12)], 0.9999)
@@ -170,7 +170,7 @@ def test_a_simulation_event_by_event_earns_the_exact_gain(seed):
     assert estimate.half_width < 0.1 * (exact.worth + system.starvation)
 
 
-def test_wrong_systems_and_policies_are_refused():
+def test_wrong_system_is_refused():
     sources = Sources([1.0, 2.0], [1.0, 0.5], [0.5, 0.7])
     with pytest.raises(ValueError, match="transitions"):
         RobotSystem(sources, 2, 1.0, Engine(1.0, 200), 50)

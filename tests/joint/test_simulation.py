@@ -33,7 +33,7 @@ def estimate(*given, **options):
         ("frozen", {"price": 0.2, "stop": 2}),
     ],
 )
-def test_a_policy_of_a_small_system_earns_its_exact_gain(name, options):
+def test_run_matches_exact_gain(name, options):
     sources, engine = Sources([0.8, 0.5, 1.5], [1.0, 2.0, 0.8], [0.4, 0.2, 1.1]), Engine(0.9, 4)
     system = JointSystem(sources, 2, engine, 5)
     exact = system.gain(system.index_policy(name, **options))
@@ -44,7 +44,7 @@ def test_a_policy_of_a_small_system_earns_its_exact_gain(name, options):
 
 
 @pytest.mark.parametrize("places", [1, 4])
-def test_short_epochs_give_the_queue_with_poisson_arrivals_and_few_places(places):
+def test_short_epochs_match_small_queue(places):
     """Reward and losses of the queue M/M/1/K; a page is at most one short epoch old."""
     rate, worth, fade, speed, period = 1.3, 2.0, 0.3, 1.0, 0.01
     source = Sources([rate], [worth], [fade], period=period)
@@ -64,7 +64,7 @@ def test_short_epochs_give_the_queue_with_poisson_arrivals_and_few_places(places
 @pytest.mark.parametrize(
     ("order", "preempt"), [("first", False), ("last", False), ("last", True), ("worth", True)]
 )
-def test_short_epochs_give_the_delays_of_queues_with_room(order, preempt):
+def test_short_epochs_match_queue_delays(order, preempt):
     """Transforms of the time in an M/M/1 queue, first come or last come, pre-emptive or not."""
     rate, fade, speed, period = 0.7, 0.4, 1.0, 0.01
     source = Sources([rate], [1.0], [fade], period=period)
@@ -89,7 +89,7 @@ def test_short_epochs_give_the_delays_of_queues_with_room(order, preempt):
 
 
 @pytest.mark.parametrize("budget", [1, 2])
-def test_a_fast_engine_with_room_leaves_the_run_of_part_one(budget):
+def test_fast_engine_matches_ephemeral_run(budget):
     sources, engine = four_sources(), Engine(4e4, 6000)
     policy = queued_index(sources, engine, "blind", queues=[0, 6000])
     found = estimate(4, sources, engine, policy, budget, 60, warm_up=10, order="worth")
@@ -98,7 +98,7 @@ def test_a_fast_engine_with_room_leaves_the_run_of_part_one(budget):
     assert found.low / 1.001 <= plain <= found.high * 1.01
 
 
-def test_orders_change_neither_how_many_pages_are_indexed_nor_which_are_crawled():
+def test_orders_keep_counts_and_crawls():
     sources, engine = four_sources(), Engine(350.0, 500)
     policy = queued_index(sources, engine, "frozen", price=0.1, queues=[0, 250, 500])
     found = [
@@ -116,7 +116,7 @@ def test_orders_change_neither_how_many_pages_are_indexed_nor_which_are_crawled(
         assert run.average_reward >= found[0].average_reward
 
 
-def test_one_source_has_one_order_of_worth():
+def test_one_source_has_one_order():
     source, engine = Sources([30.0], [1.0], [0.8]), Engine(20.0, 25)
     policy = queued_index(source, engine, "blind")
     for preempt, out in np.ndindex(2, 2):
@@ -130,7 +130,7 @@ def test_one_source_has_one_order_of_worth():
         assert len(rewards) == 1
 
 
-def test_a_table_between_its_queues_is_near_the_index_itself():
+def test_index_is_interpolated():
     sources, engine = four_sources(), Engine(350.0, 700)
     coarse = queued_index(sources, engine, ages=3, price=0.2, fresh=True)
     row = int(np.searchsorted(coarse.queues, 350))
@@ -142,7 +142,7 @@ def test_a_table_between_its_queues_is_near_the_index_itself():
     np.testing.assert_allclose(between, fine.index[1:, 1, 0], rtol=0.02)
 
 
-def test_wrong_runs_are_refused():
+def test_wrong_run_is_refused():
     sources, engine = four_sources(), Engine(350.0, 50)
     policy, rng = queued_index(sources, engine, "blind"), np.random.default_rng(1)
     with pytest.raises(ValueError, match="horizon and warm_up"):
@@ -166,7 +166,7 @@ def test_wrong_runs_are_refused():
         ("stop", 1.5),
     ],
 )
-def test_wrong_index_tables_are_refused(field, value):
+def test_wrong_table_is_refused(field, value):
     policy = queued_index(four_sources(), Engine(500.0, 800), "blind", ages=2, queues=[0, 800])
     with pytest.raises(ValueError, match=f"index|{field}"):
         replace(policy, **{field: value})

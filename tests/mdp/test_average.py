@@ -29,7 +29,7 @@ def gain_by_linear_program(transitions: np.ndarray, rewards: np.ndarray) -> floa
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_both_solvers_agree_with_the_linear_program(seed: int) -> None:
+def test_solvers_match_linear_programme(seed: int) -> None:
     transitions, rewards = random_problem(seed)
     exact = gain_by_linear_program(transitions, rewards)
     by_policy = policy_iteration(transitions, rewards)
@@ -40,7 +40,7 @@ def test_both_solvers_agree_with_the_linear_program(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_discounted_peer_tends_to_the_same_gain_and_policy(seed: int) -> None:
+def test_discounted_solver_tends_to_gain(seed: int) -> None:
     transitions, rewards = random_problem(seed)
     ours = policy_iteration([sparse.csr_array(p) for p in transitions], rewards)
     peer = DiscreteDP(rewards.T, transitions.transpose(1, 0, 2), 1 - 1e-6)
@@ -64,7 +64,7 @@ def test_policy_iteration_has_no_unit(unit: float) -> None:
     assert scaled_cycle.gain / unit == pytest.approx(cycle.gain, rel=1e-11)
 
 
-def test_optimality_equation_holds_to_the_stated_residual() -> None:
+def test_residual_bounds_violation() -> None:
     transitions, rewards = random_problem(11)
     for solution in (
         policy_iteration(transitions, rewards),
@@ -75,7 +75,7 @@ def test_optimality_equation_holds_to_the_stated_residual() -> None:
         assert violation <= max(2 * solution.residual, 1e-12)
 
 
-def test_a_policy_with_two_recurrent_classes_keeps_the_better() -> None:
+def test_better_class_is_kept() -> None:
     # Action 0 stays; action 1 moves round. Staying pays 1, 2, 3; moving costs 5 once.
     stay, move = np.eye(3), np.roll(np.eye(3), 1, axis=1)
     rewards = np.array([[1.0, 2.0, 3.0], [-5.0, -5.0, -5.0]])
@@ -85,7 +85,7 @@ def test_a_policy_with_two_recurrent_classes_keeps_the_better() -> None:
     assert relative_value_iteration(np.array([stay, move]), rewards).gain == pytest.approx(3.0)
 
 
-def test_a_gain_that_depends_on_the_state_is_refused() -> None:
+def test_state_dependent_gain_is_refused() -> None:
     stay = np.eye(2)[None]
     rewards = np.array([[0.0, 1.0]])
     with pytest.raises(ValueError, match="weakly communicating"):
@@ -94,7 +94,7 @@ def test_a_gain_that_depends_on_the_state_is_refused() -> None:
         relative_value_iteration(stay, rewards, max_iterations=100)
 
 
-def test_actions_that_are_not_allowed_are_never_chosen() -> None:
+def test_forbidden_actions_are_never_chosen() -> None:
     transitions, rewards = random_problem(5)
     rewards[0, 2:] = -np.inf
     solution = policy_iteration(transitions, rewards)
@@ -104,7 +104,7 @@ def test_actions_that_are_not_allowed_are_never_chosen() -> None:
 
 @settings(max_examples=25)
 @given(st.integers(0, 10_000), st.floats(0.1, 50), st.floats(-5, 5))
-def test_gain_is_affine_in_the_rewards(seed: int, scale: float, shift: float) -> None:
+def test_gain_is_affine_in_rewards(seed: int, scale: float, shift: float) -> None:
     transitions, rewards = random_problem(seed, actions=2, states=5)
     plain = policy_iteration(transitions, rewards).gain
     changed = policy_iteration(transitions, scale * rewards + shift).gain
@@ -113,7 +113,7 @@ def test_gain_is_affine_in_the_rewards(seed: int, scale: float, shift: float) ->
 
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 12))
-def test_mean_cycle_agrees_with_policy_iteration(seed: int, actions: int, states: int) -> None:
+def test_mean_cycle_matches_policy_iteration(seed: int, actions: int, states: int) -> None:
     rng = np.random.default_rng(seed)
     successors = rng.integers(states, size=(actions, states))
     successors[0] = (np.arange(states) + 1) % states  # so that every state reaches every other
@@ -125,7 +125,7 @@ def test_mean_cycle_agrees_with_policy_iteration(seed: int, actions: int, states
     assert solution.residual < 1e-9
 
 
-def test_mean_cycle_reports_the_gain_that_its_start_can_reach() -> None:
+def test_mean_cycle_gain_of_start() -> None:
     successors = np.array([[0, 1]])
     rewards = np.array([[1.0, 2.0]])
     assert maximum_mean_cycle(successors, rewards, initial_state=0)[0].gain == 1.0
@@ -136,7 +136,7 @@ def test_mean_cycle_reports_the_gain_that_its_start_can_reach() -> None:
     ("transitions", "rewards", "message"),
     [
         (np.eye(2)[None], [[1.0, 2.0, 3.0]], "shape"),
-        (np.eye(2)[None], [1.0, 2.0], "rewards must have shape"),
+        (np.eye(2)[None], [1.0, 2.0], "rewards"),
         (np.eye(2)[None] / 2, [[1.0, 2.0]], "sum to 1"),
         (np.array([[[2.0, -1.0], [0.0, 1.0]]]), [[1.0, 2.0]], "non-negative, got -1"),
         (np.eye(2)[None], [[1.0, np.nan]], r"rewards\[0, 1\] must be a number"),
@@ -144,21 +144,21 @@ def test_mean_cycle_reports_the_gain_that_its_start_can_reach() -> None:
         (np.eye(2)[None], [[1.0, -np.inf]], "at least one action in state 1"),
     ],
 )
-def test_wrong_problems_are_refused(transitions, rewards, message) -> None:
+def test_wrong_problem_is_refused(transitions, rewards, message) -> None:
     for solve in (policy_iteration, relative_value_iteration):
         with pytest.raises(ValueError, match=message):
             solve(transitions, rewards)
 
 
-def test_wrong_options_are_refused() -> None:
+def test_wrong_option_is_refused() -> None:
     transitions, rewards = random_problem(0)
-    with pytest.raises(ValueError, match=r"reference must be an integer in \[0, 6\], got 7"):
+    with pytest.raises(ValueError, match="reference"):
         relative_value_iteration(transitions, rewards, reference=7)
-    with pytest.raises(ValueError, match=r"step must be a number in \(0, 1\], got 0"):
+    with pytest.raises(ValueError, match="step"):
         relative_value_iteration(transitions, rewards, step=0.0)
-    with pytest.raises(ValueError, match=r"initial must be 7 actions from 0 to 2"):
+    with pytest.raises(ValueError, match="initial"):
         policy_iteration(transitions, rewards, initial=[0, 1])
-    with pytest.raises(ValueError, match="successors must be states from 0 to 1"):
+    with pytest.raises(ValueError, match="successors"):
         maximum_mean_cycle([[0, 2]], [[1.0, 1.0]])
-    with pytest.raises(ValueError, match=r"initial_state must be an integer in \[0, 1\], got 2"):
+    with pytest.raises(ValueError, match="initial_state"):
         maximum_mean_cycle([[0, 1]], [[1.0, 1.0]], initial_state=2)

@@ -17,7 +17,7 @@ from tests.mdp.test_average import random_problem
 @pytest.mark.parametrize("method", METHODS)
 @given(seed=st.integers(0, 10_000), discount=st.sampled_from([0.3, 0.9, 0.99]))
 @settings(max_examples=15)
-def test_every_method_agrees_with_a_public_package(method, seed, discount):
+def test_methods_match_public_package(method, seed, discount):
     transitions, rewards = random_problem(seed)
     found = solve_discounted(transitions, rewards, discount, method=method)
     peer = DiscreteDP(rewards.T, transitions.transpose(1, 0, 2), discount).solve()
@@ -27,7 +27,7 @@ def test_every_method_agrees_with_a_public_package(method, seed, discount):
     assert np.abs(worth.max(axis=0) - found.values).max() <= found.residual + 1e-12
 
 
-def test_a_forbidden_action_is_never_taken():
+def test_forbidden_action_is_never_taken():
     transitions, rewards = random_problem(3)
     rewards[np.argmax(rewards, axis=0), np.arange(rewards.shape[1])] = -np.inf
     for method in METHODS:
@@ -35,21 +35,21 @@ def test_a_forbidden_action_is_never_taken():
         assert np.isfinite(rewards[found.policy, np.arange(rewards.shape[1])]).all()
 
 
-def test_sparse_and_dense_problems_have_the_same_values():
+def test_sparse_matches_dense():
     transitions, rewards = random_problem(4)
     dense = solve_discounted(transitions, rewards, 0.9)
     rows = [sparse.csr_array(matrix) for matrix in transitions]
     np.testing.assert_allclose(solve_discounted(rows, rewards, 0.9).values, dense.values)
 
 
-def test_the_values_grow_into_the_average_problem():
+def test_values_tend_to_average_problem():
     transitions, rewards = random_problem(5)
     gain = policy_iteration(transitions, rewards).gain
     found = solve_discounted(transitions, rewards, 1 - 1e-7)
     np.testing.assert_allclose(1e-7 * found.values, gain, atol=1e-5)
 
 
-def test_too_few_sweeps_are_not_passed_off_as_a_solution():
+def test_too_few_sweeps_are_refused():
     transitions, rewards = random_problem(6)
     with pytest.raises(NotConverged, match="after 3 iterations"):
         solve_discounted(transitions, rewards, 0.99, method="value iteration", max_iterations=3)
@@ -64,13 +64,13 @@ def test_too_few_sweeps_are_not_passed_off_as_a_solution():
         ({"discount": 0.5, "max_iterations": 0}, "max_iterations"),
     ],
 )
-def test_wrong_arguments_are_named(options, message):
+def test_wrong_argument_is_named(options, message):
     transitions, rewards = random_problem(7)
     with pytest.raises(ValueError, match=message):
         solve_discounted(transitions, rewards, **options)
 
 
-def test_lists_objects_series_and_single_precision_are_read_as_numbers():
+def test_array_likes_are_read():
     transitions = np.array([[[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [0.125, 0.875]]])
     rewards = np.array([[1.0, 0.0], [0.0, 2.0]])
     expected = solve_discounted(transitions, rewards, 0.9)
@@ -88,7 +88,7 @@ def test_lists_objects_series_and_single_precision_are_read_as_numbers():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("form", [np.asarray, list, lambda p: [sparse.csr_array(m) for m in p]])
-def test_rows_of_single_precision_are_divided_by_their_sums(form, method):
+def test_float32_rows_are_normalised(form, method):
     rng = np.random.default_rng(8)
     single = rng.dirichlet(np.full(40, 0.3), (2, 40)).astype(np.float32)
     rewards = rng.normal(size=(2, 40))
@@ -101,7 +101,7 @@ def test_rows_of_single_precision_are_divided_by_their_sums(form, method):
     assert policy_iteration(form(single), rewards).gain == pytest.approx(exact, rel=1e-13)
 
 
-def test_rows_far_from_one_are_refused_by_their_precision():
+def test_wrong_row_sums_are_refused():
     transitions, rewards = np.full((2, 3, 3), 1 / 3), np.arange(6.0).reshape(2, 3)
     for precision, apart in ((np.float32, 3e-6), (np.float64, 3e-9), (np.float16, 3e-3)):
         wrong = transitions.copy()
@@ -115,7 +115,7 @@ def test_rows_far_from_one_are_refused_by_their_precision():
 
 
 @pytest.mark.parametrize("method", ["policy iteration", "value iteration"])
-def test_the_limit_is_the_number_of_iterations_that_are_allowed(method):
+def test_iteration_limit_is_exact(method):
     for seed in (1, 2, 3, 4):
         transitions, rewards = random_problem(seed)
         found = solve_discounted(transitions, rewards, 0.9, method=method)
@@ -130,14 +130,14 @@ def test_the_limit_is_the_number_of_iterations_that_are_allowed(method):
                 )
 
 
-def test_value_iteration_says_how_far_its_bounds_are_apart():
+def test_value_iteration_reports_residual():
     """Half of 5 * 0.95^2, for two states that are never left."""
     rewards, stay = np.array([[3.0, 8.0]]), np.eye(2)[None]
     with pytest.raises(NotConverged, match=r"a residual of 2\.26 after 3 iterations"):
         solve_discounted(stay, rewards, 0.95, method="value iteration", max_iterations=3)
 
 
-def test_the_allowed_residual_is_a_share_of_the_largest_value_or_its_last_digit():
+def test_tolerance_is_relative():
     """Values times 1 - b: here 2 - 0.1 * 30 and 2 + 0.1 * 5, the largest 2.5 in size."""
     bias = np.array([-30.0, 5.0])
     assert _allowed(2.0, bias, 0.9, 1e-3, 1.0) == pytest.approx(2.5e-3, rel=1e-12)
@@ -145,7 +145,7 @@ def test_the_allowed_residual_is_a_share_of_the_largest_value_or_its_last_digit(
     assert _allowed(0.0, 0 * bias, 0.9, 1e-3, 4.0) == pytest.approx(last, rel=1e-12, abs=0)
 
 
-def test_a_policy_that_is_better_by_less_than_the_tolerance_may_be_kept():
+def test_near_optimal_policy_may_stay():
     """Leaving state 0 is worth 0.001 of 2."""
     transitions = np.array([np.eye(2), [[0.0, 1.0], [0.0, 1.0]]])
     rewards = np.array([[1.0, 1.002], [0.999, 0.0]])
@@ -155,7 +155,7 @@ def test_a_policy_that_is_better_by_less_than_the_tolerance_may_be_kept():
     assert coarse.values[0] == pytest.approx(2.0)
 
 
-def test_the_linear_programme_keeps_its_digits_near_discount_one():
+def test_linear_programme_near_discount_one():
     transitions, rewards = random_problem(9)
     found = solve_discounted(transitions, rewards, 1 - 1e-6, method="linear programme")
     expected = solve_discounted(transitions, rewards, 1 - 1e-6)
@@ -164,7 +164,7 @@ def test_the_linear_programme_keeps_its_digits_near_discount_one():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("apart", [9e-10, -9e-10, 1e-13])
-def test_what_a_row_lacks_is_shared_among_its_states(method, apart):
+def test_missing_mass_is_shared(method, apart):
     """Methods would else put it where it suits them, which values near discount 1 show."""
     transitions, rewards = random_problem(10)
     given = transitions * (1 + apart * np.arange(transitions.shape[1])[:, None] / 10)

@@ -159,9 +159,9 @@ def _swap(a, visits, excess, den, order, k, s):  # type: ignore[no-untyped-def]
 
 
 @register_jitable
-def set_up_elimination(
+def set_up_elimination(  # type: ignore[no-untyped-def]
     passive, reset, c0, c1, discount, a, visits, excess, den, cost, length, ends
-):  # type: ignore[no-untyped-def]
+):
     """Set an elimination up; return what the index begins from, the range of r and of the costs.
 
     Costs are counted from the least of either action, which keeps small differences exact: that
