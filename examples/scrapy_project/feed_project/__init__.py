@@ -1,0 +1,1 @@
+"""A Scrapy project that crawls a list of feeds by the index policy."""
