@@ -60,7 +60,7 @@ def writeable(value, path="", depth=0):
 
 
 @pytest.mark.parametrize(("face", "name"), CALLS)
-def test_arrays_of_frozen_classes_are_read_only(face, name, tmp_path, monkeypatch):
+def test_frozen_arrays_are_read_only(face, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     right = right_calls(face)[name]
     result = getattr(importlib.import_module(f"analysis.{face}"), name)(**copy.deepcopy(right))
@@ -90,7 +90,7 @@ def test_value_cannot_be_changed(value, kind):
             array[...] = 0
 
 
-def test_arrays_of_the_caller_stay_as_they_are():
+def test_caller_arrays_stay_writable():
     mine = np.array([1.0, 2.0])
     ItemSums(mine, mine)
     RestartArm(np.eye(2), mine / 3, mine, mine)

@@ -12,7 +12,7 @@ from scorecard.paths import ROOT
 BINDER = ROOT / "binder"
 
 
-def test_binder_installs_the_lock_under_a_python_that_the_package_allows():
+def test_binder_python_is_allowed():
     (line,) = (BINDER / "requirements.txt").read_text().splitlines()
     assert (BINDER / line.removeprefix("-r ")).resolve() == ROOT / "requirements.lock"
     name, version = (BINDER / "runtime.txt").read_text().strip().split("-")
@@ -21,7 +21,7 @@ def test_binder_installs_the_lock_under_a_python_that_the_package_allows():
     assert version in SpecifierSet(allowed)
 
 
-def test_binder_builds_the_book_with_a_command_that_there_is(monkeypatch):
+def test_binder_command_exists(monkeypatch):
     script = BINDER / "postBuild"
     assert os.access(script, os.X_OK)
     (command,) = re.findall(r"python -m scorecard (.*)", script.read_text())

@@ -73,7 +73,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("values", NO_NUMBERS.values(), ids=NO_NUMBERS)
-def test_what_is_no_number_is_refused_by_name(values):
+def test_non_number_is_refused(values):
     for check in (check_array, check_integers):
         with pytest.raises(ValueError, match="weights must be an array of"):
             check("weights", values)
@@ -109,7 +109,7 @@ def test_floats_are_taken_in_every_form():
 
 
 @pytest.mark.parametrize("values", [[1.5], np.array([1.0]), [], np.array([Fraction(1, 2)])])
-def test_numbers_with_a_point_are_no_integers(values):
+def test_fractions_are_no_integers(values):
     with pytest.raises(ValueError, match="ages must be an array of integers"):
         check_integers("ages", values)
 
@@ -137,7 +137,7 @@ def test_the_outermost_integers_are_taken():
         (np.array([np.longdouble("1e4000")]), r"weights\[0\] must be a finite number"),
     ],
 )
-def test_a_number_out_of_range_is_named_with_its_place(values, message):
+def test_number_out_of_range(values, message):
     with pytest.raises(ValueError, match=message):
         check_array("weights", values, 0, 2)
 
@@ -151,7 +151,7 @@ def test_a_number_out_of_range_is_named_with_its_place(values, message):
         ({"low_open": True, "high_open": True}, [0.5], [0.0, 1.0, np.nan, np.inf, -np.inf]),
     ],
 )
-def test_ends_are_open_where_they_are_said_to_be(options, inside, outside):
+def test_open_ends_are_open(options, inside, outside):
     for value in inside:
         assert check_number("share", value, 0, 1, **options) == value
         assert check_array("share", [value], 0, 1, **options) == [value]
@@ -164,7 +164,7 @@ def test_ends_are_open_where_they_are_said_to_be(options, inside, outside):
 @pytest.mark.parametrize(
     "value", [2, np.int8(2), np.uint64(2), Fraction(2), np.array(2), np.array(2, dtype=object)]
 )
-def test_an_integer_is_taken_in_every_form(value):
+def test_integer_forms_are_accepted(value):
     found = check_integer("size", value, 1, 2)
     assert type(found) is int
     assert found == 2
@@ -175,7 +175,7 @@ def test_an_integer_is_taken_in_every_form(value):
     "value",
     [0.5, np.float32(0.5), np.longdouble(0.5), Fraction(1, 2), np.array(0.5), np.float64(0.5)],
 )
-def test_a_number_is_taken_in_every_form(value):
+def test_number_forms_are_accepted(value):
     found = check_number("share", value, 0, 1)
     assert type(found) is float
     assert found == 0.5
@@ -204,7 +204,7 @@ def test_a_number_is_taken_in_every_form(value):
     ],
     ids=repr,
 )
-def test_what_is_no_number_is_no_integer_either(value):
+def test_non_number_is_no_integer(value):
     with pytest.raises(ValueError, match=r"size must be a number in \(-inf, inf\), got"):
         check_number("size", value)
     with pytest.raises(ValueError, match="size must be an integer of at least 1, got"):
@@ -212,7 +212,7 @@ def test_what_is_no_number_is_no_integer_either(value):
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), Fraction(10**400), 10**5000], ids=range(4))
-def test_a_number_beyond_the_floats_is_refused(value):
+def test_overflowing_number_is_refused(value):
     with pytest.raises(ValueError, match="size must be a number that a float can hold, got"):
         check_number("size", value)
     with pytest.raises(
@@ -221,7 +221,7 @@ def test_a_number_beyond_the_floats_is_refused(value):
         check_integer("size", value, 1)
 
 
-def test_infinity_is_taken_where_the_interval_holds_it():
+def test_infinity_inside_interval():
     for value in (np.inf, np.float32("inf"), np.longdouble("inf")):
         assert check_number("memory", value, 0) == np.inf
     assert check_number("memory", -np.inf) == -np.inf
@@ -238,16 +238,16 @@ def test_infinity_is_taken_where_the_interval_holds_it():
         (-1, 0, np.inf, "size must be an integer of at least 0, got -1"),
     ],
 )
-def test_an_integer_out_of_range_is_named(value, low, high, message):
+def test_integer_out_of_range(value, low, high, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         check_integer("size", value, low, high)
 
 
-def test_an_integer_may_be_without_a_bound():
+def test_unbounded_integer():
     assert check_integer("seed", 2**128, 0, np.inf) == 2**128
 
 
-def test_truth_values_are_taken_as_such_and_as_0_and_1():
+def test_truth_values_are_accepted():
     for values in (
         [[True, False]],
         [[1, 0]],
@@ -304,7 +304,7 @@ def test_messages_are_one_short_line(value):
         assert "\n" not in str(caught.value)
 
 
-def test_a_short_value_is_shown_as_it_is():
+def test_short_value_is_shown():
     assert shown("a b") == "'a b'"
     assert shown((1, 1, 1)) == "(1, 1, 1)"
     assert shown(-1.5) == "-1.5"

@@ -26,7 +26,7 @@ def results(part):
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_what_is_offered_prints_in_one_line(part, tmp_path, monkeypatch):
+def test_reprs_are_one_line(part, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where names of files and folders lead
     long = {name: repr(found) for name, found in results(part)}
     wrong = [

@@ -50,7 +50,7 @@ def wanted():
 
 
 @pytest.mark.parametrize("requirement", wanted(), ids=str)
-def test_every_direct_dependency_is_locked_to_an_allowed_version(requirement):
+def test_dependencies_are_locked(requirement):
     entries = locked()[canonicalize_name(requirement.name)]
     for python in SUPPORTED:
         environment = {"python_version": python, "python_full_version": f"{python}.5"}
@@ -62,7 +62,7 @@ def test_every_direct_dependency_is_locked_to_an_allowed_version(requirement):
 @pytest.mark.parametrize(
     ("extra", "lock"), list(zip(("bench", "mutants"), SMALL_LOCKS, strict=True))
 )
-def test_small_locks_agree_with_the_large_one(extra, lock):
+def test_small_locks_agree(extra, lock):
     for text in PROJECT["optional-dependencies"][extra]:
         assert canonicalize_name(Requirement(text).name) in locked(lock)
     both = locked(lock).keys() & locked().keys()
@@ -103,7 +103,7 @@ def test_unsupported_platform_is_refused(system, reason, tmp_path):
     assert not (tmp_path / ".venv").exists()
 
 
-def test_every_entry_of_the_lock_has_a_hash():
+def test_lock_entries_have_hashes():
     entries = re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE)[1:]
     assert len(entries) > 100
     bare = [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry]
@@ -116,7 +116,7 @@ def test_the_lock_names_no_index():
     assert "://" not in re.sub(r"^\s*#.*$", "", LOCK, flags=re.MULTILINE)
 
 
-def test_environment_yml_brings_a_supported_python_and_points_to_the_lock():
+def test_environment_points_to_lock():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     (pip,) = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
     assert pip == ["--require-hashes", "-r requirements.lock"]
@@ -126,7 +126,7 @@ def test_environment_yml_brings_a_supported_python_and_points_to_the_lock():
     assert SpecifierSet(PROJECT["requires-python"]).contains(f"{python}.5")
 
 
-def test_the_supported_pythons_are_those_that_are_said_everywhere():
+def test_supported_pythons_agree():
     allowed = SpecifierSet(PROJECT["requires-python"])
     assert [f"3.{minor}" for minor in range(8, 20) if allowed.contains(f"3.{minor}.5")] == [
         *SUPPORTED
@@ -143,7 +143,7 @@ def test_the_version_is_one_everywhere():
     assert analysis.__version__ in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_what_is_installed_is_what_is_locked():
+def test_installed_equals_locked():
     """On the versions that shape results and pages."""
     for name in ("numpy", "scipy", "numba", "matplotlib", "pandas", "jupyter-book", "sphinx"):
         pins = {str(next(iter(entry.specifier)).version) for entry in locked()[name]}

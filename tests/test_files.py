@@ -14,7 +14,7 @@ def write(path, content):
         file.write(content)
 
 
-def test_a_file_is_replaced_at_one_stroke(tmp_path):
+def test_file_is_replaced_atomically(tmp_path):
     path = tmp_path / "file"
     write(path, b"old")
     write(path, b"new")
@@ -22,7 +22,7 @@ def test_a_file_is_replaced_at_one_stroke(tmp_path):
     assert names(tmp_path) == ["file"]
 
 
-def test_a_writer_that_fails_leaves_the_old_file(tmp_path):
+def test_failed_writer_keeps_file(tmp_path):
     path = tmp_path / "file"
     write(path, b"old")
 

@@ -87,7 +87,7 @@ def append(path):
 @pytest.mark.parametrize(
     "name", ["kernel.py", "middle.py", "folder/__init__.py", "folder/inside.py", "deep.py"]
 )
-def test_any_module_that_a_kernel_is_made_from_changes_its_stamp(package, name):
+def test_stamp_depends_on_imports(package, name):
     before = fingerprint.fingerprint(["made.kernel"])
     append(package / name)
     assert fingerprint.fingerprint(["made.kernel"]) != before
@@ -108,7 +108,7 @@ def called(value):
     return said, sum(quadrupled.stats.cache_misses.values())
 
 
-def test_a_kernel_is_compiled_anew_where_a_constant_of_its_callee_has_changed(package):
+def test_changed_constant_recompiles(package):
     assert called(3) == (12, 1)
     _forget()
     assert called(3) == (12, 0)
@@ -118,7 +118,7 @@ def test_a_kernel_is_compiled_anew_where_a_constant_of_its_callee_has_changed(pa
     assert called(3) == (75, 1)
 
 
-def test_a_state_of_the_code_that_comes_back_is_known(package):
+def test_returning_code_is_cached(package):
     called(3)
     change(package / "deep.py", "2", "5")
     assert called(3) == (75, 1)
@@ -126,7 +126,7 @@ def test_a_state_of_the_code_that_comes_back_is_known(package):
     assert called(3) == (12, 0)
 
 
-def test_functions_of_others_are_left_to_numba(package):
+def test_foreign_functions_use_numba(package):
     assert kernel_cache.Locator.from_function(textwrap.dedent, textwrap.__file__) is None
 
 
@@ -145,13 +145,13 @@ print(len({str(w.message) for w in caught}), law.tolist())
 """
 
 
-def test_kernels_work_where_nothing_can_be_written():
+def test_kernels_without_writable_cache():
     command = [sys.executable, "-c", UNWRITABLE]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split(maxsplit=1) == ["1", "[0.5, 0.5]\n"]
 
 
-def test_first_compilation_is_announced_on_a_terminal_once(monkeypatch, capsys):
+def test_first_compilation_is_announced(monkeypatch, capsys):
     announcement = kernel_cache._Announcement()
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     announcement.on_start(None)

@@ -49,14 +49,14 @@ def make(tmp_path):
 
 
 @pytest.mark.parametrize("fails", ["ruff", "mypy", "lint-imports"])
-def test_a_red_check_keeps_no_book_from_being_tested(make, fails):
+def test_failed_check_still_tests_book(make, fails):
     status, calls = make("test", fails=fails)
     assert status != 0
     assert calls[-1][0] == "python"
     assert calls[-1][-1] == "book or browser or process"
 
 
-def test_both_halves_of_the_tests_are_run_and_either_decides(make):
+def test_both_halves_decide(make):
     status, calls = make("test")
     assert status == 0
     (unit, book) = [call for call in calls if call[0] == "python"]
@@ -72,7 +72,7 @@ ODD = ["$(shell touch {})", "${{HOME}} $$ $x", "a # b", "'single' \"double\" `x`
 
 @pytest.mark.parametrize("text", ODD)
 @pytest.mark.parametrize("typed", ["argument", "environment"])
-def test_what_a_user_types_reaches_the_program_as_it_was_typed(make, tmp_path, text, typed):
+def test_typed_text_is_passed_unchanged(make, tmp_path, text, typed):
     text = text.format(tmp_path / "touched")
     given = {"NB": text, "P": text, "SOURCES": text, "TRACE": text}
     if typed == "argument":

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.process
 CHECKOUT = {"scorecard/paths.py"}
 
 
-def test_the_wheel_has_every_file_of_the_package(tmp_path):
+def test_wheel_is_complete(tmp_path):
     command = [
         "git",
         "ls-files",

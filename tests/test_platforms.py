@@ -92,7 +92,7 @@ def test_threads_of_blas_change_no_digit():
 
 @pytest.mark.process
 @pytest.mark.parametrize("mode", ["", "narrow"])
-def test_everything_answers_the_same_without_a_compiler(tmp_path, monkeypatch, mode):
+def test_answers_without_compiler(tmp_path, monkeypatch, mode):
     monkeypatch.chdir(tmp_path)
     found = other(sys.executable, tmp_path / "answers.json", mode)
     assert_the_same(found, answers(), 1e-12)
@@ -101,7 +101,7 @@ def test_everything_answers_the_same_without_a_compiler(tmp_path, monkeypatch, m
 
 @pytest.mark.process
 @pytest.mark.skipif("PYTHON32" not in os.environ, reason="no 32-bit Python is named")
-def test_everything_answers_the_same_in_32_bits(tmp_path, monkeypatch):
+def test_answers_in_32_bits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = other(os.environ["PYTHON32"], tmp_path / "answers.json", "")
     missing = {name for name in found if str(found[name]).startswith(MISSING)}

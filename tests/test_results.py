@@ -18,7 +18,7 @@ samples = st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=30).filter(lambda 
 
 
 @given(samples, st.floats(0.5, 0.999))
-def test_a_mean_has_the_interval_of_the_t_test(values, level):
+def test_mean_has_t_interval(values, level):
     found = Estimate.of(values, level)
     peer = stats.ttest_1samp(values, 0.0).confidence_interval(level)
     assert found.interval == pytest.approx((peer.low, peer.high), rel=1e-9, abs=1e-6)
@@ -33,7 +33,7 @@ def test_an_estimate_moves_with_its_values(values, scale, shift):
     assert moved.half_width == pytest.approx(scale * plain.half_width, rel=1e-6)
 
 
-def test_the_interval_of_a_mean_covers_as_often_as_it_says():
+def test_mean_interval_has_coverage():
     rng = np.random.default_rng(7)
     hits = [
         low <= 1.0 <= high
@@ -42,20 +42,20 @@ def test_the_interval_of_a_mean_covers_as_often_as_it_says():
     assert 0.91 < np.mean(hits) < 0.97
 
 
-def test_the_interval_of_a_median_covers_at_least_as_often_as_it_says():
+def test_median_interval_has_coverage():
     rng = np.random.default_rng(8)
     found = [Estimate.median_of(rng.exponential(size=25)) for _ in range(2000)]
     hits = [one.low <= np.log(2) <= one.high for one in found]
     assert 0.94 < np.mean(hits) < 0.995
 
 
-def test_a_median_may_lie_beyond_the_horizon():
+def test_median_beyond_horizon():
     found = Estimate.median_of([1.0, np.inf, np.inf, np.inf, np.inf, 2.0])
     assert found.value == found.high == np.inf
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.9375, 0.95, 0.96875, 0.99, 0.999])
-def test_an_interval_of_a_median_is_refused_where_it_cannot_cover_often_enough(level):
+def test_small_sample_median_is_refused(level):
     least = least_for_median(level)
     assert 1 - 2.0 ** (1 - least) >= level
     assert least == 2 or 1 - 2.0 ** (2 - least) < level
@@ -65,7 +65,7 @@ def test_an_interval_of_a_median_is_refused_where_it_cannot_cover_often_enough(l
 
 
 @pytest.mark.parametrize("size", [6, 7, 9, 14, 30])
-def test_an_interval_of_a_median_is_the_shortest_that_covers(size):
+def test_median_interval_is_shortest(size):
     """The coverage of the interval between the r-th values from both ends is binomial."""
     low, high = Estimate.median_of(np.arange(size)).interval
     below = int(low)
@@ -77,12 +77,12 @@ def test_an_interval_of_a_median_is_the_shortest_that_covers(size):
 @pytest.mark.parametrize(
     "values", [[1.0] * 6 + [np.nan], ["1"] * 7, [True] * 7, np.ma.array([1.0] * 7)]
 )
-def test_what_is_no_number_has_no_median(values):
+def test_non_number_has_no_median(values):
     with pytest.raises(ValueError, match="values"):
         Estimate.median_of(values)
 
 
-def test_a_band_is_the_estimate_entry_by_entry():
+def test_band_is_entrywise():
     values = np.random.default_rng(9).normal(size=(6, 4))
     mean, low, high = student_band(values)
     for i in range(4):
@@ -93,13 +93,13 @@ def test_a_band_is_the_estimate_entry_by_entry():
 @pytest.mark.parametrize(
     ("values", "message"), [([1.0], "replications"), ([1.0, np.nan], "values"), ("x", "values")]
 )
-def test_what_is_no_sample_is_refused_by_name(values, message):
+def test_non_sample_is_refused(values, message):
     with pytest.raises((ValueError, TypeError), match=message):
         Estimate.of(values)
 
 
 @pytest.mark.parametrize("size", range(6, 12))
-def test_a_median_is_the_middle_of_the_values_in_any_order(size):
+def test_median_ignores_order(size):
     values = np.random.default_rng(size).permutation(2.0 ** np.arange(size))
     assert Estimate.median_of(values).value == np.median(values)
     assert least_for_median() == least_for_median(0.95) == 6

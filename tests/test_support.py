@@ -22,13 +22,13 @@ def test_claims_are_judged_outside_a_notebook():
     assert verdicts([Claim(NUMBER, True)]) == {NUMBER: "refused"}
 
 
-def test_a_verdict_that_does_not_turn_is_named():
+def test_unturned_verdict_is_named():
     assert_turns(claims, (179.79, True), {"number": 1.0, "holds": False}, {NUMBER, STATEMENT})
     with pytest.raises(AssertionError, match=STATEMENT):
         assert_turns(claims, (179.79, True), (1.0, True), {NUMBER, STATEMENT})
 
 
-def test_every_computed_statement_is_turned_by_some_falsified_model():
+def test_statements_are_falsifiable():
     true = (179.79, True)
     assert_all_turn(claims, true, {"another number": (1.0, True), "not so": (179.79, False)})
     with pytest.raises(AssertionError, match=STATEMENT):
@@ -39,7 +39,7 @@ def test_every_computed_statement_is_turned_by_some_falsified_model():
         assert_all_turn(claims, true, {"nothing wrong": true, "not so": (179.79, False)})
 
 
-def test_an_erratum_must_be_able_to_fall():
+def test_errata_can_fall():
     def conditional(needs):
         return [Claim(STATEMENT, needs < 2, condition="a condition" * needs, evidence="a check")]
 

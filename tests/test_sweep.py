@@ -63,14 +63,14 @@ POINTS = [1.0, 2.5, -3.0, 1e-9]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_local_processes_give_the_streams_of_seed_sequence(jobs):
+def test_local_streams_equal_seed_sequence(jobs):
     results = sweep(noisy_function(), POINTS, seed=7, replications=5, jobs=jobs, progress=False)
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("how", ["argument", "environment"])
-def test_a_dask_cluster_gives_the_same_bytes(cluster, monkeypatch, how):
+def test_dask_gives_same_bytes(cluster, monkeypatch, how):
     address = cluster.scheduler_address
     if how == "environment":
         monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", address)
@@ -95,7 +95,7 @@ def test_the_cluster_really_does_the_work(cluster):
 
 @pytest.mark.process
 @pytest.mark.parametrize("where", ["local", "cluster"])
-def test_a_killed_worker_costs_a_retry_and_changes_nothing(request, tmp_path, where):
+def test_killed_worker_is_retried(request, tmp_path, where):
     scheduler = None
     if where == "cluster":
         scheduler = request.getfixturevalue("cluster").scheduler_address
@@ -119,7 +119,7 @@ def test_a_killed_worker_costs_a_retry_and_changes_nothing(request, tmp_path, wh
 
 @pytest.mark.process
 @pytest.mark.parametrize("where", ["local", "cluster"])
-def test_a_call_that_always_ends_its_worker_is_named(request, monkeypatch, where):
+def test_deadly_call_is_named(request, monkeypatch, where):
     scheduler = None
     if where == "cluster":
         running = request.getfixturevalue("cluster")
@@ -136,7 +136,7 @@ def test_a_call_that_always_ends_its_worker_is_named(request, monkeypatch, where
 
 
 @pytest.mark.process
-def test_a_cluster_without_workers_is_not_waited_for():
+def test_empty_cluster_is_refused():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
@@ -154,7 +154,7 @@ def test_a_cluster_without_workers_is_not_waited_for():
 
 @pytest.mark.process
 @pytest.mark.parametrize("where", ["local", "cluster"])
-def test_an_error_on_a_worker_is_the_callers(request, where):
+def test_worker_error_is_raised(request, where):
     scheduler = None
     if where == "cluster":
         scheduler = request.getfixturevalue("cluster").scheduler_address
@@ -166,13 +166,13 @@ def test_an_error_on_a_worker_is_the_callers(request, where):
         sweep(fails, POINTS, seed=0, jobs=2, scheduler=scheduler, progress=False)
 
 
-def test_more_points_and_replications_keep_the_earlier_results():
+def test_more_points_keep_results():
     few = sweep(noisy_function(), POINTS[:2], seed=3, replications=2, jobs=1, progress=False)
     many = sweep(noisy_function(), POINTS, seed=3, replications=4, jobs=1, progress=False)
     assert as_bytes(few) == [row[:2] for row in as_bytes(many)[:2]]
 
 
-def test_common_random_numbers_repeat_over_points_and_not_over_replications():
+def test_common_numbers_over_points():
     draws = sweep(
         lambda point, rng: rng.random(),
         range(3),
@@ -226,6 +226,6 @@ def test_wrong_arguments_are_named(argument, message):
 @pytest.mark.parametrize(
     ("function", "points", "name"), [(None, POINTS, "function"), (noisy_function(), 3, "points")]
 )
-def test_what_is_no_function_and_no_points_is_named(function, points, name):
+def test_wrong_function_is_named(function, points, name):
     with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
         sweep(function, points, seed=0)

@@ -224,7 +224,7 @@ def test_seed_stands_for_its_generator(face, name):
 
 
 @pytest.mark.parametrize(("face", "name"), CALLS)
-def test_forms_of_a_right_argument_mean_the_same(face, name, tmp_path, monkeypatch):
+def test_argument_forms_agree(face, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     called = getattr(importlib.import_module(f"analysis.{face}"), name)
     right = right_calls(face)[name]

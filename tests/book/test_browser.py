@@ -102,12 +102,12 @@ def test_every_page_loads_without_a_complaint(wide, narrow):
     assert gathered(narrow, lambda visit: visit.complaints) == {}
 
 
-def test_no_page_asks_another_host_for_anything(wide, narrow):
+def test_pages_load_nothing_from_other_hosts(wide, narrow):
     assert gathered(wide, lambda visit: visit.outside) == {}
     assert gathered(narrow, lambda visit: visit.outside) == {}
 
 
-def test_a_request_to_another_host_would_be_seen(browser, site, tmp_path):
+def test_request_to_other_host_is_seen(browser, site, tmp_path):
     """The check itself, on a page that asks for a picture from elsewhere."""
     path = tmp_path / "page.html"
     path.write_text('<img src="https://a.example/x.png"><script>console.error("no")</script>')
@@ -141,11 +141,11 @@ def test_mathematics_is_typeset(wide):
     assert gathered(wide, lambda visit: visit.seen["bare"]) == {}
 
 
-def test_nothing_on_a_page_is_marked_as_wrong(wide):
+def test_axe_finds_nothing(wide):
     assert gathered(wide, lambda visit: visit.seen["wrong"]) == {}
 
 
-def test_text_can_be_read_in_both_themes(wide, narrow):
+def test_contrast_in_both_themes(wide, narrow):
     assert {visit.seen["theme"] for visit in wide.values()} == {"light"}
     assert {visit.seen["theme"] for visit in narrow.values()} == {"dark"}
     assert sum(visit.seen["texts"] for visit in narrow.values()) > 100
@@ -158,7 +158,7 @@ def test_links_in_text_are_underlined(wide, narrow):
     assert gathered(narrow, lambda visit: visit.seen["plain"]) == {}
 
 
-def test_a_link_told_by_its_colour_alone_would_be_seen(browser, tmp_path):
+def test_link_by_colour_alone_is_seen(browser, tmp_path):
     """The check itself, on a page with such a link, an underlined one and one that stands alone."""
     path = tmp_path / "page.html"
     style = "<style>a{text-decoration:none}.u{text-decoration:underline}</style>"
@@ -170,7 +170,7 @@ def test_a_link_told_by_its_colour_alone_would_be_seen(browser, tmp_path):
     assert "this" in plain
 
 
-def test_no_page_is_wider_than_its_screen_or_cut_off_at_its_edge(wide, narrow):
+def test_pages_fit_their_screen(wide, narrow):
     for visits in (wide, narrow):
         assert gathered(visits, lambda visit: visit.seen["wide"]) == {}
 
@@ -195,7 +195,7 @@ def test_what_scrolls_sideways_says_so(narrow):
 
 
 @pytest.mark.parametrize(("beyond", "says_so"), [(1, False), (3000, True)])
-def test_what_grows_too_wide_later_can_be_scrolled_by_keyboard(tab, site, beyond, says_so):
+def test_wide_content_scrolls_by_keyboard(tab, site, beyond, says_so):
     tab.goto((site.html / "ephemeral/four-sources.html").as_uri())
     formula = tab.locator("article div.math").first
     formula.wait_for()
@@ -212,7 +212,7 @@ def test_what_grows_too_wide_later_can_be_scrolled_by_keyboard(tab, site, beyond
     assert formula.evaluate("box => box.classList.contains('book-scrolls')") == says_so
 
 
-def test_a_formula_that_finds_room_again_neither_fades_nor_scrolls(tab, site):
+def test_fitting_formula_does_not_scroll(tab, site):
     tab.set_viewport_size({"width": 240, "height": 800})
     tab.goto((site.html / "ephemeral/how-good.html").as_uri())
     tab.wait_for_selector("article span.math.book-wide.book-more")
@@ -221,13 +221,13 @@ def test_a_formula_that_finds_room_again_neither_fades_nor_scrolls(tab, site):
     assert tab.locator("article span.math:is(.book-more, .book-scrolls, [tabindex])").count() == 0
 
 
-def test_every_folded_cell_says_what_it_does(wide):
+def test_folded_cells_are_labelled(wide):
     names = [name for visit in wide.values() for name in visit.seen["folded"]]
     assert len(names) > 50
     assert [name for name in names if not re.fullmatch(r"Show the code: \S.*", name)] == []
 
 
-def test_letters_of_figures_can_be_read_on_a_telephone(narrow, site):
+def test_figure_letters_readable_on_telephone(narrow, site):
     """The size of the smallest letters in a drawing, times the scale at which it is shown."""
     shown = [
         i for visit in narrow.values() for i in visit.seen["images"] if "/figures/" in i["file"]
@@ -330,7 +330,7 @@ def test_the_filters_stand_in_the_address(tab, site, address, way):
         ("back/replication.html", "table.book-failed"),
     ],
 )
-def test_verdicts_and_reasons_lie_inside_the_column(tab, site, page, table, width):
+def test_verdicts_fit_the_column(tab, site, page, table, width):
     tab.set_viewport_size({"width": width, "height": 900})
     tab.goto((site.html / page).as_uri())
     tab.evaluate(
@@ -344,7 +344,7 @@ def test_verdicts_and_reasons_lie_inside_the_column(tab, site, page, table, widt
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_a_row_of_the_scorecard_opens_with_its_reason(tab, site, width):
+def test_scorecard_row_opens_with_reason(tab, site, width):
     tab.set_viewport_size({"width": width, "height": 800})
     tab.goto((site.html / "guide/scorecard.html?word=A-r-25466").as_uri().replace("%3F", "?"))
     row = tab.locator(SCORECARD_ROWS, has_text="A-r-25466").first
@@ -356,7 +356,7 @@ def test_a_row_of_the_scorecard_opens_with_its_reason(tab, site, width):
     assert not reason.is_visible()
 
 
-def test_counts_of_coverage_lead_to_their_rows(tab, site):
+def test_coverage_counts_link_to_rows(tab, site):
     tab.goto((site.html / "guide/scorecard.html").as_uri())
     links = tab.locator("table.book-coverage a").evaluate_all(
         "(a) => a.map((a) => [a.href, a.text])"
@@ -375,7 +375,7 @@ def test_errata_can_be_filtered_by_document(tab, site):
     assert all(text.startswith("the slides,") for text in shown)
 
 
-def test_a_row_of_the_scorecard_leads_to_what_argues_for_its_verdict(tab, site):
+def test_scorecard_row_links_to_argument(tab, site):
     tab.goto((site.html / "guide/scorecard.html").as_uri())
     row = tab.locator(SCORECARD_ROWS, has_text="A-r-25466")
     row.locator("td:first-child a").click()
@@ -383,7 +383,7 @@ def test_a_row_of_the_scorecard_leads_to_what_argues_for_its_verdict(tab, site):
     assert "254.66" in tab.locator("[id='mention-A-r-25466'] >> xpath=..").inner_text()
 
 
-def test_a_link_to_a_row_unfolds_the_table_that_holds_it(tab, site):
+def test_row_link_unfolds_its_table(tab, site):
     tab.goto((site.html / "guide/scorecard.html").as_uri())
     row = tab.locator(SCORECARD_ROWS, has_text="A-r-17979")
     row.locator("td:nth-child(4) a").click()
@@ -419,7 +419,7 @@ def test_a_link_to_a_row_unfolds_the_table_that_holds_it(tab, site):
         ("errata", "back/errata.html"),
     ],
 )
-def test_search_leads_to_rows_and_to_chapters_first(tab, site, asked, first):
+def test_search_finds_rows_and_chapters(tab, site, asked, first):
     tab.goto(f"{site.html.as_uri()}/search.html?q={asked}")
     found = tab.locator("#search-results .search-summary", has_text="found")
     found.wait_for()
@@ -430,7 +430,7 @@ def test_search_leads_to_rows_and_to_chapters_first(tab, site, asked, first):
         assert link.inner_text().endswith(f" > row {row}")
 
 
-def test_a_name_of_single_letters_does_not_find_every_page(tab, site):
+def test_single_letters_do_not_match_pages(tab, site):
     for asked, most in (("A-r-25466", 5), ("M/M/1/K", 3)):
         tab.goto(f"{site.html.as_uri()}/search.html?q={asked}")
         tab.locator("#search-results .search-summary", has_text="found").wait_for()
@@ -445,7 +445,7 @@ def test_excerpts_of_the_search_are_prose(tab, address):
     assert [word for word in (".ipynb", "import ", "\\frac", "\\alpha") if word in said] == []
 
 
-def test_the_first_page_has_three_doors_and_something_to_drive(tab, site):
+def test_front_page_has_three_doors(tab, site):
     tab.goto((site.html / "index.html").as_uri())
     tab.locator("#explore-front .touch-picture svg").wait_for()
     assert tab.locator("article picture:visible").count() == 0
@@ -457,7 +457,7 @@ def test_the_first_page_has_three_doors_and_something_to_drive(tab, site):
     ]
 
 
-def test_a_figure_can_be_downloaded_with_its_data(tab, site, address):
+def test_figure_downloads_with_data(tab, site, address):
     figure = site.figures[0]
     tab.goto(f"{address}/{figure['notebook']}.html")
     links = tab.locator(f"[id='{figure['id']}'] .repro-links a")

@@ -15,7 +15,7 @@ from tests.support import built_wheel
 RAW = re.compile(r"\{[a-z:-]+\}`|^[`:]{3,}\{|^\([\w-]+\)=$", re.MULTILINE)
 
 
-def test_no_download_has_anything_left_that_only_the_book_understands(site):
+def test_downloads_are_plain_notebooks(site):
     for name in all_notebooks():
         notebook = nbformat.read(site.html / f"notebooks/{name}.ipynb", 4)
         nbformat.validate(notebook)
@@ -23,7 +23,7 @@ def test_no_download_has_anything_left_that_only_the_book_understands(site):
         assert [match[0] for text in words for match in RAW.finditer(text)] == [], name
 
 
-def test_every_figure_of_a_page_is_in_its_download(site):
+def test_downloads_contain_their_figures(site):
     for name, own in all_notebooks().items():
         notebook = nbformat.read(site.html / f"notebooks/{name}.ipynb", 4)
         attached = {file for cell in notebook.cells for file in cell.get("attachments", {})}
@@ -40,9 +40,7 @@ def installed(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["robots-open", "your-trace", "at-scale"])
-def test_a_download_runs_in_any_folder_where_the_package_is_installed(
-    site, installed, tmp_path, name
-):
+def test_download_runs_with_installed_package(site, installed, tmp_path, name):
     """In a folder of its own, as Jupyter would; it leaves what it makes there."""
     path = tmp_path / f"{name}.ipynb"
     path.write_bytes((site.html / "notebooks" / path.name).read_bytes())
@@ -56,7 +54,7 @@ def test_a_download_runs_in_any_folder_where_the_package_is_installed(
     assert list((tmp_path / "_output/figures").glob("*.csv"))
 
 
-def test_the_download_button_of_a_page_gives_its_portable_notebook(site):
+def test_download_button_gives_archive(site):
     for name, own in all_notebooks().items():
         links = site.pages[f"{own.page}.html"].all("a")
         offered = [a.get("href", "") for a in links if "btn" in a.get("class", "")]
@@ -65,7 +63,7 @@ def test_the_download_button_of_a_page_gives_its_portable_notebook(site):
 
 
 @pytest.mark.process
-def test_a_download_uses_the_package_that_is_installed(installed, tmp_path):
+def test_download_uses_installed_package(installed, tmp_path):
     """Else the test above would hold whatever the package has left out."""
     asked = [sys.executable, "-c", "import analysis; print(analysis.__file__)"]
     environment = {**os.environ, "PYTHONPATH": str(installed)}

@@ -52,7 +52,7 @@ def test_a_literal_claim_is_seen(code):
         "other('X', True)",
     ],
 )
-def test_what_is_computed_or_judged_is_no_literal(code):
+def test_computed_values_are_no_literals(code):
     assert list(literal_claims(code)) == []
 
 
@@ -83,7 +83,7 @@ def is_readable(cell):
     return short and not any(isinstance(node, LOGIC) for node in ast.walk(ast.parse(cell.source)))
 
 
-def test_pages_show_their_code_in_cells_that_one_can_read():
+def test_shown_cells_are_readable():
     hidden = [
         page
         for page, content in cells().items()
@@ -92,7 +92,7 @@ def test_pages_show_their_code_in_cells_that_one_can_read():
     assert hidden == []
 
 
-def test_a_page_takes_its_numbers_from_its_own_run():
+def test_pages_use_own_values():
     """Else a rerun of that page alone would have none in their place."""
     notebooks = all_notebooks()
     strange = []
@@ -105,7 +105,7 @@ def test_a_page_takes_its_numbers_from_its_own_run():
     assert strange == []
 
 
-def test_the_code_of_a_page_stands_in_its_html(site):
+def test_page_code_stands_in_html(site):
     """In the text of the built page, but for the cells that only record results."""
     short = {}
     for page, content in cells().items():
@@ -118,7 +118,7 @@ def test_the_code_of_a_page_stands_in_its_html(site):
     assert short == {}
 
 
-def test_no_caption_or_alternative_text_says_where_a_panel_lies():
+def test_captions_do_not_say_left_or_right():
     """Panels stand side by side on a wide screen, and one below the other on a narrow one."""
     place = re.compile(r"\((?:left|right)\)|\b[Oo]n the (?:left|right)\b(?! of)|\b(?:Left|Right):")
     told = {}
@@ -149,7 +149,7 @@ def words_in_python():
         "def claims(found):\n    return [claim('X', found.holds, numbers={'n': 'some words'})]",
     ],
 )
-def test_words_of_a_claim_in_python_are_found(code):
+def test_words_in_claims_are_found(code):
     assert list(prose_of_claims(code))
 
 
@@ -161,9 +161,9 @@ def test_words_of_a_claim_in_python_are_found(code):
         "def draw(found):\n    save_figure('x', caption='some words')",
     ],
 )
-def test_keys_docstrings_and_captions_are_no_words_of_a_claim(code):
+def test_keys_and_docstrings_are_no_words(code):
     assert not list(prose_of_claims(code))
 
 
-def test_the_words_of_a_verdict_are_data():
+def test_words_of_verdicts_are_data():
     assert words_in_python() == set()

@@ -295,7 +295,7 @@ def calculator(browser):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_number_of_the_page_is_that_of_the_package(calculator, name):
+def test_explorable_number_equals_package(calculator, name):
     cases = [FUNCTIONS[name](rng) for rng in np.random.default_rng(16).spawn(25)]
     call = "([name, calls]) => calls.map((given) => bookExplorables.math[name](...given))"
     found = calculator.evaluate(call, [name, [given for given, _ in cases]])
@@ -303,7 +303,7 @@ def test_a_number_of_the_page_is_that_of_the_package(calculator, name):
     assert max(gaps) < TOLERANCE, cases[int(np.argmax(gaps))]
 
 
-def test_a_schedule_earns_no_more_over_its_cycle_than_the_relaxed_bound(calculator):
+def test_cycle_earns_at_most_relaxed_bound(calculator):
     """A cycle is found at every crawl delay, and its mean is that of the same epochs run on."""
     found = calculator.evaluate(
         """(sources) => [1, 2, 3, 5, 8, 13, 20].flatMap((delay) => [1, 2, 3, 6].map((budget) => {
@@ -321,13 +321,13 @@ def test_a_schedule_earns_no_more_over_its_cycle_than_the_relaxed_bound(calculat
         assert once <= bound * (1 + 1e-12)
 
 
-def test_every_function_of_the_page_has_a_twin_here(calculator):
+def test_script_functions_have_twins(calculator):
     helpers = {"makeSource", "freshState", "indexLine", "indexWait", "dueAge"}
     names = set(calculator.evaluate("Object.keys(bookExplorables.math)"))
     assert names == set(FUNCTIONS) | helpers
 
 
-def test_the_index_is_the_highest_of_its_lines(calculator):
+def test_index_is_maximum_of_lines(calculator):
     highest = """(cases) => cases.map(([source, x]) => {
       const { index, indexLine, indexWait } = bookExplorables.math;
       const most = indexWait(source, x) + 50;
@@ -341,7 +341,7 @@ def test_the_index_is_the_highest_of_its_lines(calculator):
         assert value == pytest.approx(line, rel=TOLERANCE)
 
 
-def test_an_optimal_policy_of_the_page_is_optimal_by_the_package(calculator):
+def test_explorable_policy_is_optimal(calculator):
     for rng in np.random.default_rng(24).spawn(10):
         given, expected = control(rng)
         call = "(given) => bookExplorables.math.controlRobots(...given).policy"
@@ -415,12 +415,12 @@ def opened(browser, site):
     assert complaints == []
 
 
-def test_there_are_explorables_on_eight_pages_or_more():
+def test_explorables_stand_on_eight_pages():
     assert len(set(PLACES.values())) >= 8
 
 
 @each
-def test_it_says_in_words_what_is_seen(opened, id):
+def test_explorable_describes_its_state(opened, id):
     shown = opened(id)
     status = shown.place.locator("[role=status][aria-live=polite]")
     assert status.inner_text() == shown.words
@@ -458,7 +458,7 @@ def test_the_keyboard_alone_drives_every_control(opened, id):
 
 
 @each
-def test_an_address_restores_a_view_and_reset_the_first_one(opened, id):
+def test_address_restores_view(opened, id):
     shown = opened(id)
     first = (shown.picture, shown.words)
     shown.unfold()
@@ -477,7 +477,7 @@ def test_an_address_restores_a_view_and_reset_the_first_one(opened, id):
     assert again.tab.evaluate("location.hash") == f"#{id}"
 
 
-def test_an_address_with_nonsense_in_it_opens_the_first_view(opened):
+def test_wrong_address_opens_first_view(opened):
     first = opened("explore-four-sources")
     for nonsense in ("?M=nine&T=1e99x&policy=%3Cb%3E&epochs=&colour=red", "?M=50%&%=1"):
         wild = opened("explore-four-sources", nonsense)
@@ -487,21 +487,21 @@ def test_an_address_with_nonsense_in_it_opens_the_first_view(opened):
 
 
 @pytest.mark.parametrize(("id", "epochs"), [("explore-four-sources", 61), ("explore-front", 40)])
-def test_four_sources_open_with_the_numbers_of_the_package(opened, id, epochs):
+def test_four_sources_open_with_package_numbers(opened, id, epochs):
     words = opened(id).words
     run = simulate(four_sources(), "whittle", 1, epochs)
     assert f"{long_run_cycle(four_sources(), 'whittle', 1).average_reward:.2f}" in words
     assert f"{run.average_reward:.2f}" in words
 
 
-def test_the_trap_opens_on_the_worked_example(opened):
+def test_trap_opens_on_worked_example(opened):
     words = opened("explore-trap").words
     assert "It earns 7.95 of 9 per epoch, 11.67% less" in words
     assert "contradicts the belief: the loss is for ever" in words
     assert "contradicts the belief, which will move" in opened("explore-trap", "?alpha=0.95").words
 
 
-def test_a_drag_in_the_picture_moves_the_slider(opened):
+def test_drag_moves_slider(opened):
     shown = opened("explore-index-lines")
     slider = shown.place.get_by_label("Content x").first
     before = float(slider.input_value())
@@ -515,7 +515,7 @@ def test_a_drag_in_the_picture_moves_the_slider(opened):
 
 
 @each
-def test_on_a_dark_telephone_it_fits_and_can_be_read_and_touched(opened, id):
+def test_explorable_fits_dark_telephone(opened, id):
     telephone = {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}
     shown = opened(id, **telephone, has_touch=True)
     shown.unfold()
@@ -694,7 +694,7 @@ SENTENCES = {
 
 
 @each
-def test_the_numbers_of_a_sentence_are_the_same_with_and_without_scripts(opened, site, id):
+def test_sentence_numbers_need_no_script(opened, site, id):
     context = opened(id).tab.context.browser.new_context(java_script_enabled=False)
     bare = context.new_page()
     bare.goto((site.html / PLACES[id]).as_uri())
@@ -714,7 +714,7 @@ def room(number):
 
 
 @each
-def test_a_number_in_a_sentence_drives_the_picture_and_what_follows(opened, id):
+def test_sentence_number_drives_picture(opened, id):
     shown = opened(id)
     first, number = followed(shown), tied(shown, "sets").first
     assert first == pytest.approx(SENTENCES[id](shown), rel=TOLERANCE)
@@ -748,7 +748,7 @@ def test_a_number_in_a_sentence_drives_the_picture_and_what_follows(opened, id):
 
 
 @each
-def test_a_finger_drags_a_number_in_a_sentence(opened, id):
+def test_finger_drags_sentence_number(opened, id):
     shown = opened(id, viewport={"width": 390, "height": 800}, has_touch=True)
     number = tied(shown, "sets").first
     first = number.get_attribute("aria-valuenow")
@@ -772,7 +772,7 @@ def show_still(tab, id):
 
 
 @each
-def test_without_scripts_and_on_paper_the_still_picture_stands_alone(opened, browser, site, id):
+def test_still_picture_without_scripts(opened, browser, site, id):
     context = browser.new_context(java_script_enabled=False)
     tab = context.new_page()
     tab.goto((site.html / PLACES[id]).as_uri())
@@ -793,7 +793,7 @@ def test_without_scripts_and_on_paper_the_still_picture_stands_alone(opened, bro
     show_still(shown.tab, still)
 
 
-def test_a_page_loads_the_scripts_of_its_own_explorables_and_no_others(site):
+def test_page_loads_own_explorables_only(site):
     texts = {path.name: path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js")}
     needed = {}
     for id, page in PLACES.items():
@@ -808,7 +808,7 @@ def test_a_page_loads_the_scripts_of_its_own_explorables_and_no_others(site):
     )
 
 
-def test_data_on_a_page_are_json_that_no_script_can_end(site):
+def test_page_data_cannot_end_script(site):
     for page in set(PLACES.values()):
         text = (site.html / page).read_text(encoding="utf-8")
         parts = re.findall(r'data-explorable="[^"]*"[^>]*><script[^>]*>(.*?)</script>', text)

@@ -93,12 +93,12 @@ def without_points(lines):
         ("pointless", lambda axis: without_points(axis.plot([0, 1], [0, 1], "o-", label="curve"))),
     ],
 )
-def test_a_fault_of_a_drawing_would_be_seen(look, drawing, fault, draw):
+def test_drawing_fault_is_seen(look, drawing, fault, draw):
     assert faulty(look(drawing(lambda axis: None))) == set()
     assert faulty(look(drawing(draw))) == {fault}
 
 
-def test_a_curve_behind_the_ground_of_a_text_or_in_a_legend_crosses_nothing(look, drawing):
+def test_hidden_curve_crosses_nothing(look, drawing):
     ground = {"facecolor": "white", "edgecolor": "none"}
 
     def draw(axis):
@@ -109,7 +109,7 @@ def test_a_curve_behind_the_ground_of_a_text_or_in_a_legend_crosses_nothing(look
     assert faulty(look(drawing(draw))) == set()
 
 
-def test_a_legend_with_the_points_of_its_curves_has_lost_none(look, drawing):
+def test_legend_keeps_points_of_curves(look, drawing):
     def draw(axis):
         axis.plot([0, 1], [0, 1], "o-", label="curve with points")
         axis.plot([0, 1], [0, 0.6], "--", label="curve without")
@@ -119,7 +119,7 @@ def test_a_legend_with_the_points_of_its_curves_has_lost_none(look, drawing):
     assert faulty(look(drawing(draw))) == set()
 
 
-def test_panels_may_share_the_labels_of_a_row_or_a_column(look):
+def test_panels_share_labels(look):
     file = io.StringIO()
     fig, axes = figure(2, 2, sharex=True, sharey=True)
     fig.savefig(file, format="svg")
@@ -131,7 +131,7 @@ def test_panels_may_share_the_labels_of_a_row_or_a_column(look):
     assert look(file.getvalue())["bare"] == ["axes_2: x"]
 
 
-def test_ink_that_stays_dark_on_a_dark_page_would_be_seen(look, drawing):
+def test_dark_ink_is_seen(look, drawing):
     light = drawing(lambda axis: axis.set_title("title", color="#1f77b4"))
     assert "title: " in str(look(dark_svg(light).replace("#1f77b4", "#202020"))["faint"])
 
@@ -153,7 +153,7 @@ BOUNDED = ("crawler-policies", "crawler-faults", "together-robots", "stochastic-
 
 
 @pytest.mark.parametrize("id", BOUNDED)
-def test_no_reward_of_a_figure_lies_above_its_bound_by_more_than_its_error(site, id):
+def test_rewards_stay_below_bounds(site, id):
     frame = pd.read_csv(site.html / f"figures/{id}.csv")
     assert beyond(frame).empty
 
@@ -166,7 +166,7 @@ def test_no_reward_of_a_figure_lies_above_its_bound_by_more_than_its_error(site,
         ({"bound": [2.0, 2.0], "reward": [2.1, 2.1], "half_width": [0.2, 0.05]}, 1),
     ],
 )
-def test_a_reward_above_its_bound_would_be_seen(columns, count):
+def test_reward_above_bound_is_seen(columns, count):
     assert len(beyond(pd.DataFrame(columns))) == count
 
 
@@ -209,7 +209,7 @@ ROUNDING = 1e-8
 
 
 @pytest.mark.parametrize("id", BEYOND)
-def test_nothing_that_a_figure_shows_beats_what_bounds_it(site, id):
+def test_figures_stay_below_their_bounds(site, id):
     frame = pd.read_csv(site.html / f"figures/{id}.csv")
     excess, column, fault = BEYOND[id]
     assert np.nanmax(excess(frame)) <= ROUNDING

@@ -111,11 +111,11 @@ def test_each_fault_is_caught_alone(fault, inside):
 
 
 @pytest.mark.parametrize("inside", RIGHT)
-def test_what_only_looks_like_a_fault_passes(inside):
+def test_harmless_text_passes(inside):
     assert kinds(inside) == set()
 
 
-def test_a_fault_is_told_with_the_words_around_it():
+def test_fault_is_reported_in_context():
     (line,) = faults(page("<p>Of the runs shown here 0 of 0 diverge.</p>"))
     assert line == "a share of nothing: Of the runs shown here 0 of 0 diverge."
 

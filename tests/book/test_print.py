@@ -26,18 +26,18 @@ def printed():
     return PdfReader(path)
 
 
-def test_the_printed_book_is_of_a_length_to_be_printed(printed):
+def test_printed_book_has_printable_length(printed):
     assert 100 < len(printed.pages) <= MOST_PAGES
 
 
-def test_its_outline_leads_to_every_chapter_and_the_scorecard_stands_last(printed):
+def test_outline_leads_to_chapters(printed):
     chapters = [(title, page) for level, title, page in outline(printed) if level == 1]
     assert len(chapters) > 35
     assert [page for _, page in chapters] == sorted(page for _, page in chapters)
     assert chapters[-1][0] == "Scorecard"
 
 
-def test_every_row_stands_in_it_with_its_verdict(printed):
+def test_printed_rows_have_verdicts(printed):
     (first,) = [
         page for level, title, page in outline(printed) if (level, title) == (1, "Scorecard")
     ]
@@ -53,7 +53,7 @@ def test_every_row_stands_in_it_with_its_verdict(printed):
         assert row["verdict"].replace(" ", "") in flat[at:end], row["id"]
 
 
-def test_no_link_in_it_leads_to_a_file_of_a_machine(printed):
+def test_printed_links_name_no_machine(printed):
     actions = [
         annotation.get_object().get("/A", {})
         for page in printed.pages
@@ -64,7 +64,7 @@ def test_no_link_in_it_leads_to_a_file_of_a_machine(printed):
     assert [a for a in addresses if not a.startswith(("https://", "http://", "mailto:"))] == []
 
 
-def test_each_paper_is_printed_on_four_to_six_pages():
+def test_papers_have_four_to_six_pages():
     for name in papers():
         path = BUILD / f"{name}.pdf"
         if not path.exists():

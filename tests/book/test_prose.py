@@ -107,12 +107,12 @@ def asked_titles():
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_sentence_has_three_numbers_at_most(path):
+def test_sentences_have_few_numbers(path):
     found = list(sentences(path.read_text(encoding="utf-8")))
     assert [said for said in found if len(numbers(said)) > MOST] == []
 
 
-def test_no_full_stop_follows_a_title_that_asks():
+def test_question_titles_have_no_full_stop():
     asked = asked_titles()
     assert {"how-good", "which-policy"} <= asked
     ends = re.compile(r"\{(?:ref|doc)\}`(?:[\w/.-]*/)?([\w-]+)`[.,;:]")

@@ -40,7 +40,7 @@ def ends_of(row):
     return row.printed.strip("[]").split(",") if row.printed[0] == "[" else [row.printed]
 
 
-def test_there_are_five_documents_with_all_their_rows():
+def test_five_documents_have_all_rows():
     assert len(documents()) == 5
     assert sum(document.rows for document in documents().values()) == len(printed_rows())
 
@@ -57,7 +57,7 @@ def test_ids_are_unique_over_all_documents():
     assert len(ids) == len(printed_rows())
 
 
-def test_no_more_rows_have_entered_than_there_are():
+def test_no_surplus_rows():
     entered = Counter(row.document for row in printed_rows().values())
     for key, count in entered.items():
         assert count <= documents()[key].rows, key
@@ -75,13 +75,13 @@ def test_every_row_is_complete(path):
         assert not row["unit"] or float(row["unit"]) > 0, row
 
 
-def test_ids_can_be_anchors_of_a_page():
+def test_ids_are_valid_anchors():
     """Every row has the anchor `row-<id>` on the page that records it."""
     wrong = [id for id in printed_rows() if not re.fullmatch(r"[\w.-]+", id)]
     assert wrong == []
 
 
-def test_every_printed_number_parses_by_its_rule():
+def test_printed_numbers_parse():
     """A print of digits must be a number or a range; words can only be context or missing."""
     for row in printed_rows().values():
         if row.kind in NUMERIC and DIGITS.fullmatch(row.printed):
@@ -92,7 +92,7 @@ def test_every_printed_number_parses_by_its_rule():
                 assert abs(number) < float("inf"), row
 
 
-def test_a_range_runs_from_low_to_high():
+def test_ranges_run_from_low_to_high():
     for row in printed_rows().values():
         if row.kind in NUMERIC and row.printed.startswith("["):
             low, high = (_printed_number(row, end)[0] for end in ends_of(row))
@@ -110,7 +110,7 @@ def test_only_numbers_have_a_rounding_unit():
 
 
 @pytest.mark.parametrize("path", files(FOLDER / "errata"), ids=lambda path: path.stem)
-def test_every_erratum_refers_to_a_row_of_its_document(path):
+def test_errata_refer_to_rows(path):
     for row in content(path):
         assert list(row) == ERRATUM, row
         assert all(row[name] for name in ERRATUM if name not in OPTIONAL), row
@@ -119,12 +119,12 @@ def test_every_erratum_refers_to_a_row_of_its_document(path):
         assert row["printed"] != row["corrected"], row
 
 
-def test_a_slip_is_made_more_than_once():
+def test_slips_have_several_errata():
     slips = Counter(erratum.slip for erratum in errata().values() if erratum.slip)
     assert min(slips.values()) > 1
 
 
-def test_one_slip_is_of_one_kind_and_weight():
+def test_slip_has_one_kind_and_weight():
     slips = {(e.slip, e.typo, e.weight) for e in errata().values() if e.slip}
     assert len(slips) == len({slip for slip, *_ in slips})
 
@@ -169,7 +169,7 @@ def folder(tmp_path, monkeypatch):
         loader.cache_clear()
 
 
-def test_what_is_printed_is_kept_to_the_letter(folder):
+def test_prints_are_verbatim(folder):
     text = 'a,Table 1,table-cell,1.00,,,,\nb,"1, 2",claim,NA,,,,"x, y"\nc,,number,160,10,around,,\n'
     (folder / "x.csv").write_text(HEADER + text)
     rows = printed_rows()
@@ -214,7 +214,7 @@ def test_a_malformed_erratum_is_refused(folder):
         (",result,", "E: consequence is missing"),
     ],
 )
-def test_an_erratum_says_what_is_wrong_and_what_follows(folder, last, said):
+def test_errata_have_consequences(folder, last, said):
     (folder / "x.csv").write_text(HEADER + "a,,number,1,,,,\n")
     (folder / "errata/x.csv").write_text(f"{ERRATA_HEADER}E,p,1,2,a,,,{last}\n")
     with pytest.raises(ValueError, match=said):
@@ -248,7 +248,7 @@ def test_premises_are_context(document):
     assert not set(premises) & set(judged)
 
 
-def test_rows_of_a_place_stand_together_and_places_are_spelt_one_way():
+def test_places_are_ordered_and_spelt_alike():
     """So that the scorecard follows the document, and a filter finds a section."""
     for key in documents():
         places = [row.place for row in printed_rows().values() if row.document == key]

@@ -62,7 +62,7 @@ def test_a_row_quotes_whole_clauses(id):
     assert faults(printed_rows()[id].printed, sentences()[id]) == []
 
 
-def test_every_claim_in_words_is_a_quotation():
+def test_claims_quote_the_document():
     words = {
         id
         for id, row in printed_rows().items()
@@ -86,5 +86,5 @@ SENTENCE = "Note that it is small, viz., 283 [2], when applying the index as in 
         ("Note that … as in [2]. … 283", ["not in the document: 283"]),
     ],
 )
-def test_a_cut_clause_and_a_changed_word_are_seen(printed, said):
+def test_shortened_quotation_is_seen(printed, said):
     assert faults(printed, SENTENCE) == said

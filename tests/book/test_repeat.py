@@ -55,7 +55,7 @@ def copied(site, page, target):
     return folder
 
 
-def test_every_notebook_repeats_itself_with_another_number_of_threads(site, tmp_path):
+def test_notebooks_repeat_with_other_threads(site, tmp_path):
     pages = {notebook.page for notebook in all_notebooks().values()}
     folders = {page: copied(site, page, tmp_path) for page in sorted(pages)}
     assert repeat(list(folders.values()), tmp_path / "report.xml") == {}

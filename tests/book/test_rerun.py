@@ -47,7 +47,7 @@ def words(page):
     return text[text.index("<article") : text.index("</article>")]
 
 
-def test_a_rerun_shows_the_readers_sources_and_nothing_of_the_documents(rerun, site, tmp_path):
+def test_rerun_shows_own_sources_only(rerun, site, tmp_path):
     before = (site.html / "manifest.json").read_bytes()
     (tmp_path / "my.csv").write_text(MY_SOURCES)
     page = rerun("--parameters", "budget=5 horizon=50", "--sources", str(tmp_path / "my.csv"))
@@ -73,7 +73,7 @@ def test_a_rerun_shows_the_readers_sources_and_nothing_of_the_documents(rerun, s
     assert (site.html / "manifest.json").read_bytes() == before
 
 
-def test_a_readers_file_is_named_with_its_hash_and_goes_with_the_page(rerun, tmp_path):
+def test_own_file_is_hashed_and_shipped(rerun, tmp_path):
     """The page links it, citations name it, and the notebook runs in a folder with it."""
     mine = tmp_path / "my-feeds.csv"
     mine.write_text(MY_SOURCES)
@@ -100,7 +100,7 @@ def test_a_readers_file_is_named_with_its_hash_and_goes_with_the_page(rerun, tmp
     assert "forum" in (alone / "_output/figures/four-sources-states.csv").read_text()
 
 
-def test_a_run_with_the_documents_parameters_has_its_verdicts(rerun):
+def test_document_parameters_keep_verdicts(rerun):
     page = rerun()
     text = words(page)
     assert "A rerun with parameters of your own" not in text
@@ -122,7 +122,7 @@ def test_a_run_with_the_documents_parameters_has_its_verdicts(rerun):
         ("timetable", "budget=2", "tables/timetable-entries.csv"),
     ],
 )
-def test_the_names_of_a_readers_sources_are_text(rerun, tmp_path, notebook, parameters, data):
+def test_source_names_are_text(rerun, tmp_path, notebook, parameters, data):
     """On every page that shows names: no script, no mathematics, no link, no number of the book."""
     sources = pd.read_csv(ROOT / "tests/scorecard/odd-names.csv").head(6)
     sources["mean_utility"] = [1.0, 0.08, 0.7, 0.2, 0.05, 0.04]
@@ -141,7 +141,7 @@ def test_the_names_of_a_readers_sources_are_text(rerun, tmp_path, notebook, para
     assert any(str(sources.name[0]) in text for text in (*saved.columns, *saved.iloc[:, 0]))
 
 
-def test_every_page_that_shows_names_is_tried_with_odd_ones():
+def test_odd_names_on_every_page():
     """A new page that reads names of sources belongs into the list above."""
     shows = {
         n.name

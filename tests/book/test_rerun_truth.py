@@ -132,7 +132,7 @@ def each_point_of(pages):
 each_point = each_point_of(POINTS)
 
 
-def test_every_notebook_has_two_points_or_more_off_its_defaults(tmp_path):
+def test_notebooks_have_two_points(tmp_path):
     assert set(POINTS) == set(all_notebooks())
     for name, entry in POINTS.items():
         jobs = [job(name, point, tmp_path) for point in entry["points"]]
@@ -140,7 +140,7 @@ def test_every_notebook_has_two_points_or_more_off_its_defaults(tmp_path):
         assert not [name for job in jobs if job.document]
 
 
-def test_a_table_is_tried_wherever_one_is_taken():
+def test_tables_are_tried_where_taken():
     for name, notebook in all_notebooks().items():
         given = {key for point in POINTS[name]["points"] for key in point}
         assert ("sources" in given) is ("sources" in notebook.parameters), name
@@ -148,14 +148,14 @@ def test_a_table_is_tried_wherever_one_is_taken():
 
 
 @each_point
-def test_nothing_of_the_source_is_left_unread(rerun):
+def test_no_markup_is_left_unread(rerun):
     """No problem of a role or directive, no role, and no label in the place of its text."""
     assert not rerun.article.select(".problematic, .system-message, .xref.std-ref:not(a *)")
     assert not re.findall(r"\{[a-z:]+\}`", rerun.text)
 
 
 @each_point
-def test_references_lead_to_what_is_in_the_book(rerun):
+def test_references_resolve(rerun):
     lost = []
     for link in rerun.article.select("a.book-elsewhere"):
         path, _, anchor = link["href"].partition("#")
@@ -167,7 +167,7 @@ def test_references_lead_to_what_is_in_the_book(rerun):
 
 
 @each_point
-def test_what_is_true_of_the_documents_only_is_absent(rerun):
+def test_document_statements_are_absent(rerun):
     hidden = [m["content"] for m in HIDDEN.finditer(SOURCES[rerun.name])]
     shown = HIDDEN.sub("", SOURCES[rerun.name])
     words = [" ".join(p.split()) for part in hidden for p in PLAIN.findall(part)]
@@ -176,7 +176,7 @@ def test_what_is_true_of_the_documents_only_is_absent(rerun):
 
 
 @each_point
-def test_every_predicate_of_the_page_has_a_value(rerun):
+def test_predicates_have_values(rerun):
     ids = {match["argument"].split()[-1] for match in WHEN.finditer(SOURCES[rerun.name])}
     assert {id for id in ids if not isinstance(rerun.values.get(id), bool)} == set()
 
@@ -203,13 +203,13 @@ def test_no_section_is_empty(rerun):
 
 
 @each_point_of(DERIVED)
-def test_predicates_follow_from_what_the_run_saved(rerun):
+def test_predicates_follow_from_results(rerun):
     derived = {id: derive(rerun) for id, derive in DERIVED[rerun.name].items()}
     assert {id: rerun.values[id] for id in derived} == derived
 
 
 @each_point
-def test_numbers_in_the_prose_come_from_this_run(rerun):
+def test_prose_numbers_come_from_run(rerun):
     """A number that the author typed holds whatever the parameters, and is listed as such."""
     article = BeautifulSoup(str(rerun.article), "lxml")
     for part in article.select(NOT_PROSE):

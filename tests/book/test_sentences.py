@@ -67,11 +67,11 @@ def claims_of_the_book():
         ("{printed}`X` comes out to every digit.", "matches", False),
     ],
 )
-def test_a_paragraph_says_no_more_than_the_verdict(text, verdict, wrong):
+def test_paragraphs_agree_with_verdicts(text, verdict, wrong):
     assert bool(list(overstated(text, {"X": verdict}))) is wrong
 
 
-def test_the_texts_that_sum_up_are_found():
+def test_summaries_are_found():
     texts = list(claims_of_the_book())
     pages = {path for path, _ in texts}
     assert {BOOK / "index.md", BOOK / "guide/reading.md"} <= pages
@@ -81,7 +81,7 @@ def test_the_texts_that_sum_up_are_found():
     assert len(quoted) > 3
 
 
-def test_what_a_document_prints_is_quoted_by_its_row():
+def test_quotations_name_their_row():
     """A typed number would be read by no rule."""
     prints = {row.printed for row in printed_rows().values() if row.kind == "number"}
     telling = {n for n in prints if re.fullmatch(r"\d{3,}|\d+\.\d{2,}", n)} - MEANS_SOMETHING_ELSE
@@ -95,7 +95,7 @@ def test_what_a_document_prints_is_quoted_by_its_row():
     assert said == []
 
 
-def test_the_book_says_no_more_than_its_verdicts(site):
+def test_book_agrees_with_verdicts(site):
     with (site.html / "scorecard.csv").open(encoding="utf-8", newline="") as file:
         verdicts = {row["id"]: row["verdict"] for row in csv.DictReader(file)}
     said = [

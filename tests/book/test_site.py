@@ -106,7 +106,7 @@ def test_no_page_loads_from_another_host(site):
     assert outside == []
 
 
-def test_no_style_sheet_loads_from_another_host(site):
+def test_style_sheets_load_nothing_remote(site):
     sheets = list(site.html.rglob("*.css"))
     assert sheets
     outside = [
@@ -134,7 +134,7 @@ def test_policy_covers_all_scripts_of_pages(site):
     assert line in BeautifulSoup(texts[site.html / "back/about.html"], "lxml").get_text()
 
 
-def test_no_script_of_a_page_names_another_host_without_a_reason(site):
+def test_scripts_name_no_other_host(site):
     scripts = {}
     for page in site.pages.values():
         for number, script in enumerate(page.scripts):
@@ -186,7 +186,7 @@ def test_no_picture_refers_outside_itself(site):
         ("<p>https://a.example</p>", False),
     ],
 )
-def test_the_check_of_pages_tells_loads_from_links(tmp_path, text, found, read_page):
+def test_loads_differ_from_links(tmp_path, text, found, read_page):
     (tmp_path / "page.html").write_text(text)
     page = read_page(tmp_path / "page.html")
     assert any(map(is_outside, loads_of(page))) is found
@@ -203,14 +203,14 @@ def test_the_check_of_pages_tells_loads_from_links(tmp_path, text, found, read_p
         ("https://cdn.jsdelivr.net/npm/thebe@0.8", True),
     ],
 )
-def test_the_check_of_scripts_tells_addresses_from_names(script, found):
+def test_addresses_differ_from_names(script, found):
     assert bool(unexplained(script)) is found
 
 
 # Links.
 
 
-def test_every_link_inside_the_site_leads_somewhere(site):
+def test_internal_links_resolve(site):
     dead = []
     for name, page in site.pages.items():
         addresses = [a["href"] for a in page.all("a", "link") if a.get("href")]
@@ -236,7 +236,7 @@ def test_ids_stand_once_on_a_page(site):
         assert not twice, (name, twice)
 
 
-def test_every_chapter_is_reachable_from_the_first_page(site):
+def test_chapters_are_reachable(site):
     first = site.pages["index.html"]
     reached = {
         target_of(first, a["href"])[0] for a in first.all("a") if target_of(first, a["href"])
@@ -245,7 +245,7 @@ def test_every_chapter_is_reachable_from_the_first_page(site):
         assert (site.html / f"{notebook.page}.html").resolve() in {p.resolve() for p in reached}
 
 
-def test_every_download_is_there_and_holds_something(site):
+def test_downloads_are_not_empty(site):
     names = {
         a["href"].rpartition("/")[2] for p in site.pages.values() for a in p.all("a") if "href" in a
     }
@@ -275,7 +275,7 @@ def test_the_manifest_is_right(site):
 # Figures and the scorecard.
 
 
-def test_every_figure_is_on_its_page_with_alt_text_caption_and_number(site):
+def test_figures_have_alt_and_caption(site):
     assert site.figures
     for figure in site.figures:
         page = site.pages[f"{figure['notebook']}.html"]
@@ -288,7 +288,7 @@ def test_every_figure_is_on_its_page_with_alt_text_caption_and_number(site):
         assert re.search(r'class="caption-number">Fig\. \d+', block[: block.index("</figure>")])
 
 
-def test_every_table_is_on_its_page_with_caption_number_and_downloads(site):
+def test_tables_have_caption_and_downloads(site):
     assert site.tables
     for table in site.tables:
         page = site.pages[f"{table['notebook']}.html"]
@@ -332,7 +332,7 @@ def test_the_gallery_shows_every_figure(site):
     assert {f"{figure['id']}.png" for figure in site.figures} <= shown
 
 
-def test_a_page_weighs_eleven_hundred_kilobytes_at_most_before_its_pictures(site):
+def test_pages_weigh_at_most_1100_kilobytes(site):
     """The page, its code, and the fonts of formulas and icons."""
     letters = [*site.html.glob(f"{FONTS}/*.woff2"), site.html / MATHEMATICS]
     fonts = sum(path.stat().st_size for path in letters)
@@ -346,7 +346,7 @@ def test_a_page_weighs_eleven_hundred_kilobytes_at_most_before_its_pictures(site
     assert max(path.stat().st_size for path in icons) < 10_000
 
 
-def test_every_formula_is_set_and_no_script_sets_it(site):
+def test_formulas_need_no_script(site):
     """Each has an element of MathML, letters that the book's font has, and no command left over."""
     has = set(TTFont(site.html / MATHEMATICS).getBestCmap())
     count = 0
@@ -369,7 +369,7 @@ def unseen(point):
     return unicodedata.category(chr(point)) in {"Cf", "Mn", "Zs", "Cc"}
 
 
-def test_every_number_of_an_equation_that_text_names_leads_to_that_equation(site):
+def test_equation_numbers_link_to_equations(site):
     numbers, links = {}, []
     for name, page in site.pages.items():
         soup = BeautifulSoup(page.path.read_text(encoding="utf-8"), "lxml")
@@ -382,7 +382,7 @@ def test_every_number_of_an_equation_that_text_names_leads_to_that_equation(site
     assert [link for link in links if numbers.get(link[1]) != link[2]] == []
 
 
-def test_the_scorecard_has_every_row_with_a_known_verdict_and_its_place(site):
+def test_scorecard_has_every_row(site):
     with (site.html / "scorecard.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["id"] for row in rows] == list(printed_rows())
@@ -392,7 +392,7 @@ def test_the_scorecard_has_every_row_with_a_known_verdict_and_its_place(site):
     assert (site.build / "scorecard.csv").read_bytes() == (site.html / "scorecard.csv").read_bytes()
 
 
-def test_notebooks_warn_of_nothing_but_flags_of_floating_point(site):
+def test_notebooks_warn_of_nothing(site):
     """Linear algebra can raise those for numbers that it reads and does not use.
 
     Which operation raised one is not looked at: the build names the file that says so.
@@ -403,7 +403,7 @@ def test_notebooks_warn_of_nothing_but_flags_of_floating_point(site):
     assert [head for head in heads if not flag.search(head)] == []
 
 
-def test_nothing_in_the_site_names_this_machine(site):
+def test_site_names_no_machine(site):
     """Paths of the machine that built it would differ between two builds, and help no reader."""
     home = str(site.build.parents[2])
     for path in site.html.rglob("*"):
@@ -423,7 +423,7 @@ def counted_in_coverage(page):
     }
 
 
-def test_front_page_scorecard_replication_report_and_csv_count_the_same_rows(site):
+def test_counts_of_rows_agree(site):
     """All verdicts, a document at a time; and the links of the front page name verdicts."""
     with (site.html / "scorecard.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -477,7 +477,7 @@ BASES_COUNTED = {
 }  # fmt: skip
 
 
-def test_every_page_has_a_description_of_its_own(site):
+def test_pages_have_own_descriptions(site):
     said = {
         name: next(
             (tag["content"] for tag in page.all("meta") if tag.get("name") == "description"), ""
@@ -489,7 +489,7 @@ def test_every_page_has_a_description_of_its_own(site):
     assert [text for text, count in Counter(said.values()).items() if count > 1] == []
 
 
-def test_no_cell_that_only_records_is_on_a_page(site):
+def test_recording_cells_are_removed(site):
     label = re.compile(r"Show the code: (save|keep) \w+")
     texts = {name: page.path.read_text(encoding="utf-8") for name, page in site.pages.items()}
     assert any("Show the code: imports" in text for text in texts.values())

@@ -121,7 +121,7 @@ def of_one(site, tmp_path, budget, epochs, urls=None, **more):
 
 
 @pytest.mark.parametrize("budget", [2, 25])
-def test_four_parts_make_the_crawls_of_one(tmp_path, budget):
+def test_four_parts_equal_one(tmp_path, budget):
     site = shared_site()
     settings = settings_of(site, tmp_path / "all.csv", in_process_urls(site), budget, 15)
     crawl = CrawlCluster(settings, tmp_path / "parts", PARTS)
@@ -135,7 +135,7 @@ def test_four_parts_make_the_crawls_of_one(tmp_path, budget):
     assert max(map(len, hosts)) < 12
 
 
-def test_a_killed_part_takes_up_the_epoch_that_was_under_way(tmp_path):
+def test_killed_part_resumes_epoch(tmp_path):
     site, rng = shared_site(), np.random.default_rng(3)
     settings = settings_of(site, tmp_path / "all.csv", in_process_urls(site), 9, 15)
     crawl = CrawlCluster(settings, tmp_path / "parts", PARTS)
@@ -152,7 +152,7 @@ def test_a_killed_part_takes_up_the_epoch_that_was_under_way(tmp_path):
     assert found == of_one(site, tmp_path, 9, 15)
 
 
-def test_a_coordinator_that_begins_again_goes_on_with_the_same_epoch(tmp_path):
+def test_restarted_coordinator_resumes_epoch(tmp_path):
     site = shared_site()
     settings = settings_of(site, tmp_path / "all.csv", in_process_urls(site), 9, 15)
     for _ in range(4):  # the last of them has the epochs that are left
@@ -173,7 +173,7 @@ def test_a_coordinator_that_begins_again_goes_on_with_the_same_epoch(tmp_path):
         CrawlCluster(settings, tmp_path / "parts", 3)
 
 
-def test_a_learner_of_parts_earns_what_that_of_one_process_does(tmp_path):
+def test_learner_of_parts_earns_alike(tmp_path):
     """Each part fits the prior of the rates to its own sources: the band is in what they earn."""
     site = some_site(40, 40, 5, hosts=np.arange(40) % 20, stated=False)
     more = {"CRAWL_POLICY": POLICY + "listing_index"}
@@ -189,7 +189,7 @@ def test_a_learner_of_parts_earns_what_that_of_one_process_does(tmp_path):
     assert reward == pytest.approx(sum(row.reward for row in one), rel=0.03)
 
 
-def test_sources_come_and_go_and_hosts_keep_their_part(tmp_path):
+def test_sources_change_hosts_stay(tmp_path):
     site = shared_site()
     urls = in_process_urls(site)
     path = tmp_path / "all.csv"
@@ -213,7 +213,7 @@ def test_sources_come_and_go_and_hosts_keep_their_part(tmp_path):
     assert all(sum(row.epoch == epoch for row in log) <= 9 for epoch in range(15))
 
 
-def test_no_part_asks_the_host_of_another_and_a_redirect_joins_hosts(tmp_path):
+def test_hosts_belong_to_one_part(tmp_path):
     """A feed of host 0 has moved to host 11; until the two belong to one part it fails."""
     site = shared_site()
     urls = in_process_urls(site)
@@ -258,7 +258,7 @@ def test_no_part_asks_the_host_of_another_and_a_redirect_joins_hosts(tmp_path):
     assert len(log) == len({row.epoch for row in log})  # never twice in an epoch
 
 
-def test_offers_are_those_of_what_is_chosen():
+def test_offers_match_selection():
     sources = some_sources(30)
     frontier = Frontier(
         IndexPolicy(sources), [i % 7 for i in range(30)], 30, rng=np.random.default_rng(0),
@@ -274,7 +274,7 @@ def test_offers_are_those_of_what_is_chosen():
         Frontier(TurnPolicy(3), list("abc"), 1, rng=np.random.default_rng(0)).offers(2)
 
 
-def test_a_part_that_was_not_started_counts_as_lost():
+def test_unstarted_part_is_lost():
     """Dask makes an actor again by itself, which must not crawl with the arguments of old."""
     with pytest.raises(OSError, match="not started"):
         FetchingPart().over()
@@ -309,12 +309,12 @@ def test_hosts_of_one_group_stay_together():
 
 
 @pytest.mark.process
-def test_four_processes_fetch_as_one_and_a_killed_one_loses_nothing(tmp_path):
+def test_killed_process_loses_nothing(tmp_path):
     crawl_by_four_processes(tmp_path, size=200, hosts=20, budget=40, epochs=6)
 
 
 @pytest.mark.slow
-def test_four_processes_fetch_ten_thousand_feeds_as_one(tmp_path):
+def test_processes_fetch_ten_thousand_feeds(tmp_path):
     crawl_by_four_processes(tmp_path, size=10_000, hosts=200, budget=1_000, epochs=6)
 
 

@@ -33,7 +33,7 @@ def fetched(folder):
     return sorted(zip(log["epoch"].tolist(), log["source"].tolist(), strict=True))
 
 
-def test_a_crawl_of_a_local_site_is_the_timetable(tmp_path):
+def test_local_crawl_follows_timetable(tmp_path):
     epochs = 64
     site = some_site(epochs=epochs)
     settings = some_settings(site, epochs=epochs, policy="constant_gaps")
@@ -47,7 +47,7 @@ def test_a_crawl_of_a_local_site_is_the_timetable(tmp_path):
         assert mine["items"].sum() == (np.floor(site.published[source]) <= last).sum()
 
 
-def test_a_source_that_is_down_shifts_no_other(tmp_path):
+def test_failed_source_shifts_no_other(tmp_path):
     """The clock is all the state: after the failures its epochs are those of the timetable."""
     epochs, down = 64, 20
     faults = np.zeros((6, epochs), dtype=int)
@@ -63,7 +63,7 @@ def test_a_source_that_is_down_shifts_no_other(tmp_path):
 
 
 @pytest.mark.process
-def test_a_crawl_over_http_is_the_timetable(tmp_path):
+def test_http_crawl_follows_timetable(tmp_path):
     site = some_site(epochs=16)
     with FeedServer(site) as server:
         write_sources(tmp_path / "sources.csv", site.sources, server.urls())

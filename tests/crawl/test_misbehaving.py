@@ -84,7 +84,7 @@ def test_there_are_more_than_thirty_ways():
     assert len(ways()) > 50
 
 
-def test_no_way_of_one_host_touches_another(crawled, kinds, items):
+def test_hosts_are_isolated(crawled, kinds, items):
     """The crawl comes to its last epoch, and an honest feed is fetched in each of them."""
     log, _, _ = crawled
     assert log.index.get_level_values("epoch").max() == EPOCHS - 1
@@ -92,7 +92,7 @@ def test_no_way_of_one_host_touches_another(crawled, kinds, items):
     assert items("honest") == EPOCHS
 
 
-def test_every_epoch_has_a_line_in_the_log(crawled):
+def test_epochs_are_logged(crawled):
     lines = re.findall(r"epoch (\d+): \d+ of \d+ fetches", crawled[2])
     assert [int(number) for number in lines] == EVERY
 
@@ -115,7 +115,7 @@ def test_other_dialects_are_read(kinds, items, name):
     assert items(name) == 1
 
 
-def test_a_page_of_maintenance_fails_and_forgets_nothing(kinds, items):
+def test_maintenance_page_keeps_items(kinds, items):
     assert kinds("a page of maintenance")[1] == FAILED
     assert items("a page of maintenance") == 3
 
@@ -148,7 +148,7 @@ def test_items_that_come_back_count_once(items):
         "robots.txt is silent",
     ],
 )
-def test_what_is_no_feed_fails_and_is_left_alone_ever_longer(kinds, items, name):
+def test_non_feed_backs_off(kinds, items, name):
     assert kinds(name) == dict.fromkeys(BACK_OFF, FAILED)
     assert items(name) == 0
 
@@ -157,18 +157,18 @@ def test_an_entity_bomb_harms_nobody(kinds):
     assert set(kinds("an entity bomb").values()) <= {FOUND, FAILED}
 
 
-def test_a_guid_of_a_megabyte_is_one_item(items):
+def test_huge_guid_is_one_item(items):
     assert items("a guid of a megabyte") == 1
 
 
-def test_a_304_that_nobody_asked_for_is_no_feed(kinds, items):
+def test_unrequested_304_is_no_feed(kinds, items):
     found = kinds("304 that nobody asked for")
     assert (found.pop(0), set(found.values())) == (FAILED, {FOUND})
     assert items("304 that nobody asked for") == EPOCHS
 
 
 @pytest.mark.parametrize(("name", "sources"), [("entity tag and date", 2), ("a date alone", 1)])
-def test_what_a_feed_was_dated_with_is_asked_for(crawled, items, name, sources):
+def test_last_modified_is_sent(crawled, items, name, sources):
     """RFC 9110, sections 13.1.2 and 13.1.3; the first host is the target of a redirect, too."""
     log, sites, _ = crawled
     feeds = [one for one in sites[name].requests if one.path == "/feed"]
@@ -181,7 +181,7 @@ def test_what_a_feed_was_dated_with_is_asked_for(crawled, items, name, sources):
     assert items(name) == 1
 
 
-def test_a_tag_is_shown_to_the_address_alone_that_gave_it(crawled, kinds):
+def test_etag_stays_with_its_address(crawled, kinds):
     _, sites, _ = crawled
     assert kinds("another host's tag") == dict.fromkeys(EVERY, FOUND)
     assert all("if-none-match" not in a.headers for a in sites["another host's tag"].requests)
@@ -203,7 +203,7 @@ def test_gone_is_asked_once(crawled, kinds):
         "robots.txt leads on and on",
     ],
 )
-def test_a_robots_txt_that_is_none_or_means_others_allows(kinds, name):
+def test_unusable_robots_txt_allows(kinds, name):
     """RFC 9309, sections 2.2.1, 2.3.1.2 and 2.3.1.3."""
     assert kinds(name) == dict.fromkeys(EVERY, FOUND)
 
@@ -225,14 +225,14 @@ def test_redirect_circles_are_noticed_at_once(crawled):
 
 
 @pytest.mark.parametrize("name", ["robots.txt forbids", "robots.txt is elsewhere"])
-def test_what_robots_txt_forbids_is_never_asked(crawled, kinds, name):
+def test_forbidden_path_is_not_asked(crawled, kinds, name):
     """RFC 9309, section 2.2.2, and 2.3.1.2 where the rules lie on another host."""
     assert kinds(name) == {0: FORBIDDEN}
     assert crawled[1][name].paths() == []
 
 
 @pytest.mark.parametrize("name", ["robots.txt fails", "robots.txt is silent"])
-def test_an_unreachable_robots_txt_forbids_for_now(crawled, name):
+def test_unreachable_robots_txt_forbids(crawled, name):
     """RFC 9309, section 2.3.1.4."""
     assert crawled[1][name].paths() == []
 
@@ -245,7 +245,7 @@ def test_an_unreachable_robots_txt_forbids_for_now(crawled, name):
         ("robots.txt of two megabytes", None),
     ],
 )
-def test_a_redirect_leads_nowhere_that_robots_txt_forbids(crawled, kinds, name, target):
+def test_redirect_obeys_robots_txt(crawled, kinds, name, target):
     """RFC 9309, section 2.2.2, and 2.5: half a megabyte of rules is read."""
     _, sites, _ = crawled
     assert kinds(name) == {0: FORBIDDEN}
@@ -259,7 +259,7 @@ def test_a_refresh_leads_nowhere(crawled):
     assert set(crawled[1]["refresh to what is forbidden"].paths()) == {"/feed"}
 
 
-def test_robots_txt_is_asked_once_in_a_day(crawled):
+def test_robots_txt_once_a_day(crawled):
     """RFC 9309, section 2.4; the crawl is over before a day is."""
     for name in ("honest", "Atom", "robots.txt forbids others", "cookies"):
         paths = [request.path for request in crawled[1][name].requests]
@@ -267,33 +267,33 @@ def test_robots_txt_is_asked_once_in_a_day(crawled):
 
 
 @pytest.mark.parametrize("name", ["a crawl delay of 1e300", "a crawl delay of 1e20"])
-def test_a_crawl_delay_beyond_all_bounds_harms_nobody(kinds, name):
+def test_excessive_crawl_delay_is_harmless(kinds, name):
     assert kinds(name) == {0: FOUND}
 
 
-def test_a_crawl_delay_of_three_epochs_is_kept(crawled):
+def test_crawl_delay_of_three_epochs(crawled):
     assert crawled[1]["a crawl delay of three epochs"].epochs() == [0, 3, 6]
 
 
 @pytest.mark.parametrize("name", ["moved for good (301)", "moved for good (308)"])
-def test_what_moved_for_good_is_asked_at_its_new_place(crawled, items, name):
+def test_permanent_redirect_is_remembered(crawled, items, name):
     """RFC 9110, sections 15.4.2 and 15.4.9."""
     assert crawled[1][name].paths() == ["/feed", *["/new"] * EPOCHS]
     assert items(name) == EPOCHS
 
 
-def test_what_moved_for_now_is_asked_at_its_own_place(crawled):
+def test_temporary_redirect_is_not_remembered(crawled):
     assert crawled[1]["moved for now"].paths() == ["/feed", "/new"] * EPOCHS
 
 
-def test_what_moved_for_good_and_then_for_now_is_asked_in_between(crawled):
+def test_permanent_then_temporary_redirect(crawled):
     assert crawled[1]["moved for good, then for now"].paths() == [
         "/feed",
         *["/b", "/c"] * EPOCHS,
     ]
 
 
-def test_a_new_place_that_fails_is_given_up_for_the_old_one(crawled, kinds):
+def test_failing_new_address_is_dropped(crawled, kinds):
     assert crawled[1]["moved to what fails"].paths()[:6] == [
         *["/feed", "/new"],
         *["/new"],
@@ -318,17 +318,17 @@ def test_retry_after_is_kept(crawled, name, epochs):
 
 
 @pytest.mark.parametrize("name", ["Cache-Control", "Expires", "ttl"])
-def test_what_a_feed_says_of_its_next_change_is_a_least_time(crawled, name):
+def test_feed_interval_is_minimum(crawled, name):
     """RFC 9111, section 4.2.1; <ttl> of RSS 2.0."""
     assert crawled[1][name].epochs() == [0, 2, 4, 6]
 
 
-def test_cookies_are_neither_kept_nor_looked_up(crawled):
+def test_cookies_are_ignored(crawled):
     assert all("cookie" not in request.headers for request in crawled[1]["cookies"].requests)
     assert "tldextract" not in crawled[2]
 
 
-def test_scrapy_s_statistics_tell_of_the_crawl(crawled):
+def test_statistics_describe_crawl(crawled):
     said = crawled[2].rpartition("Dumping Scrapy stats")[2]
     for name in ("spent", "budget", "found", "failed", "forbidden", "gone", "not_modified", "late"):
         assert f"'crawl/{name}': " in said

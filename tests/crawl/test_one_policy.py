@@ -31,7 +31,7 @@ def sources(size=6):
     return Sources(np.linspace(1, 2, size), np.ones(size), np.full(size, 0.3))
 
 
-def test_a_policy_of_ones_own_runs_in_simulations():
+def test_own_policy_in_simulations():
     run = simulate(sources(), Oldest(), 2, 9, initial_state="fresh")
     assert [np.flatnonzero(c).tolist() for c in run.crawled.T] == np.sort(turns(6, 2, 9)).tolist()
     rng = np.random.default_rng(0)
@@ -42,7 +42,7 @@ def test_a_policy_of_ones_own_runs_in_simulations():
     assert sorted(found.rewards) == ["index", "own"]
 
 
-def test_a_policy_of_ones_own_is_replayed_on_a_trace():
+def test_own_policy_on_trace():
     trial = Experiment(publications("upload"), 0, 8 * WEEK, 9 * WEEK, half_life=24.0, budget=1)
     visits = trial.visits(Oldest())
     size, horizon = len(trial.trace), visits.horizon
@@ -52,7 +52,7 @@ def test_a_policy_of_ones_own_is_replayed_on_a_trace():
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_a_name_is_the_policy_that_it_names_on_a_trace(name):
+def test_policy_name_on_trace(name):
     trial = Experiment(publications("upload"), 0, 8 * WEEK, 9 * WEEK, half_life=24.0, budget=1)
     one = trial.visits(name)
     other = trial.visits(named_policy(name, trial.sources(trial.trained)))
@@ -61,7 +61,7 @@ def test_a_name_is_the_policy_that_it_names_on_a_trace(name):
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_a_name_is_a_policy_of_a_crawl(name):
+def test_policy_name_in_crawl(name):
     site = some_site(epochs=8)
     crawl = crawl_in_process(site, some_settings(site, 2, 8) | {"CRAWL_POLICY": name})
     assert len(crawl.store.frame()) == 16

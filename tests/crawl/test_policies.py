@@ -10,7 +10,7 @@ from tests.crawl.support import some_sources
 
 
 @pytest.mark.parametrize("trouble", [False, True])
-def test_the_index_policy_fetches_what_a_full_sort_would(trouble):
+def test_index_policy_equals_sort(trouble):
     sources, rng = some_sources(30), np.random.default_rng(1)
     hosts = list(range(15)) * 2
     both = (policies.index(sources, 4, 1.0), WhittlePolicy(sources))
@@ -27,7 +27,7 @@ def test_the_index_policy_fetches_what_a_full_sort_would(trouble):
     assert (FORBIDDEN in crawls[0].kind) == trouble
 
 
-def test_the_index_policy_holds_no_more_after_400_epochs_of_trouble_than_at_first():
+def test_index_policy_memory_is_bounded():
     """Forty sources, ten of which always fail."""
     policy = IndexPolicy(some_sources(40))
     crawl = Frontier(policy, list(range(40)), 4, rng=np.random.default_rng(0), patience=2)

@@ -78,7 +78,7 @@ def test_addresses_of_two_hosts(one, other):
     assert host_of(plain_address(one)) != host_of(plain_address(other))
 
 
-def test_one_robots_txt_holds_for_scheme_name_and_port():
+def test_robots_txt_per_origin():
     """RFC 9309, section 2.3."""
     assert authority_of("http://Example.com:80/a?b#c") == "http://example.com"
     assert authority_of("https://example.com/") == "https://example.com"
@@ -98,7 +98,7 @@ def test_one_robots_txt_holds_for_scheme_name_and_port():
         *("fe80::1%eth0", "100::1", "fd00:ec2::254", "2001:20::1", "192.88.99.1", "::"),
     ],
 )
-def test_addresses_that_are_not_of_the_public_internet(address):
+def test_local_addresses_are_recognised(address):
     assert not is_public(address)
 
 
@@ -113,7 +113,7 @@ def test_addresses_of_the_public_internet(address):
     assert is_public(address)
 
 
-def test_ranges_agree_with_the_registries_of_python():
+def test_address_ranges_equal_registries():
     """An independent list: what Python calls local is never public here."""
     rng = np.random.default_rng(0)
     numbers = [IPv4Address(int(n)) for n in rng.integers(0, 2**32, 4000)]
@@ -140,19 +140,19 @@ FORBID = b"User-agent: *\nDisallow: /\n"
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 418, 451, 301])
-def test_robots_txt_that_is_not_there_allows_everything(status):
+def test_missing_robots_txt_allows(status):
     """RFC 9309, section 2.3.1.3; after too many redirects, 2.3.1.2."""
     rules = robots().take(AT, status, FORBID, 0.0)
     assert robots().allows(rules, AT + "/feed")
 
 
 @pytest.mark.parametrize("status", [0, 429, 500, 503, 599])
-def test_robots_txt_that_cannot_be_reached_allows_nothing(status):
+def test_unreachable_robots_txt_forbids_all(status):
     """RFC 9309, section 2.3.1.4."""
     assert robots().take(AT, status, b"", 0.0) is None
 
 
-def test_rules_hold_for_a_day_and_longer_only_where_they_cannot_be_read_again():
+def test_rules_last_a_day():
     """RFC 9309, section 2.4."""
     one = robots()
     one.take(AT, 200, FORBID, 0.0)
@@ -165,7 +165,7 @@ def test_rules_hold_for_a_day_and_longer_only_where_they_cannot_be_read_again():
     assert one.rules("https://example.com/feed", 0.0) is None
 
 
-def test_the_group_of_the_crawler_s_own_name_holds():
+def test_own_group_applies():
     """RFC 9309, section 2.2.1."""
     text = (
         b"User-agent: *\nDisallow: /\n\nUser-agent: ME\nDisallow: /private\nAllow: /private/feed\n"
@@ -197,7 +197,7 @@ def test_groups_that_forbid_are_seen(text):
     assert not one.allows(one.take(AT, 200, text, 0.0), AT + "/feed")
 
 
-def test_half_a_megabyte_of_rules_is_read():
+def test_half_megabyte_of_rules_is_read():
     """RFC 9309, section 2.5."""
     filling = b"Disallow: /x\n" * 38_000
     assert 500 * 1024 > len(filling) > 480 * 1024
@@ -333,7 +333,7 @@ def test_impossible_addresses_are_refused_by_row(tmp_path, url, words):
     assert "secret" not in str(refused.value)
 
 
-def test_two_rows_of_one_address_are_refused(tmp_path):
+def test_duplicate_addresses_are_refused(tmp_path):
     urls = ["http://a.example/feed", "HTTP://A.example:80/feed#top"]
     write_sources(tmp_path / "s.csv", some_sources(2), urls)
     with pytest.raises(ValueError, match=r"row 2 .* got that of row 1"):
@@ -407,7 +407,7 @@ def pages(fetched):
     return [(at, url) for at, url in fetched if not url.endswith("/robots.txt")]
 
 
-def test_a_crawl_delay_lies_between_any_two_pages_of_a_host(tmp_path, clock):
+def test_crawl_delay_between_pages(tmp_path, clock):
     """Eight feeds of one host, a delay of three seconds: an epoch's fetches take 21 seconds."""
     urls = [f"http://127.0.0.1/{i}" for i in range(8)]
     scheduler = opened(tmp_path, urls)
@@ -421,7 +421,7 @@ def test_a_crawl_delay_lies_between_any_two_pages_of_a_host(tmp_path, clock):
     assert {url for _, url in fetched} == set(urls)
 
 
-def test_a_crawl_delay_longer_than_an_epoch_lies_between_the_fetches_themselves(tmp_path, clock):
+def test_long_crawl_delay_between_fetches(tmp_path, clock):
     urls = [f"http://127.0.0.1/{i}" for i in range(3)] + ["http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls)
     fetched = pages(crawl_for(scheduler, clock, 400, answers("User-agent: *\nCrawl-delay: 60\n")))
@@ -431,7 +431,7 @@ def test_a_crawl_delay_longer_than_an_epoch_lies_between_the_fetches_themselves(
         assert times.size >= 5
 
 
-def test_a_host_that_rests_beyond_the_last_epoch_does_not_hold_the_crawl(tmp_path, clock):
+def test_resting_host_does_not_block(tmp_path, clock):
     """Its robots.txt asks for a delay beyond all bounds, which counts as one of a week."""
 
     def answer(url):
@@ -447,14 +447,14 @@ def test_a_host_that_rests_beyond_the_last_epoch_does_not_hold_the_crawl(tmp_pat
     assert asked == ["http://two.test/g"] * 3
 
 
-def test_robots_txt_keeps_the_delay_when_it_is_read_again(tmp_path, clock):
+def test_reread_robots_txt_keeps_delay(tmp_path, clock):
     scheduler = opened(tmp_path, ["http://127.0.0.1/a", "http://127.0.0.1/b"], CRAWL_PERIOD=3600)
     requests = crawl_for(scheduler, clock, DAY + 7200, answers("User-agent: *\nCrawl-delay: 900\n"))
     assert sum(url.endswith("/robots.txt") for _, url in requests) == 2
     assert np.diff([at for at, _ in requests]).min() >= 900
 
 
-def test_names_cannot_be_checked_behind_a_proxy(tmp_path, clock, monkeypatch):
+def test_proxy_hides_names(tmp_path, clock, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     with pytest.raises(ValueError, match=r"CRAWL_LOCAL_ADDRESSES .* behind a proxy .*http_proxy"):
         opened(tmp_path, ["http://a.example/"], CRAWL_LOCAL_ADDRESSES=False)
@@ -472,7 +472,7 @@ def test_names_cannot_be_checked_behind_a_proxy(tmp_path, clock, monkeypatch):
         (b"x\n" + b"y" * 200_000, b"x\n"),
     ],
 )
-def test_a_line_that_a_kill_has_torn_is_cut_off(tmp_path, left, kept):
+def test_torn_line_is_cut_off(tmp_path, left, kept):
     path = tmp_path / "items.jsonl"
     path.write_bytes(left)
     cut_torn_line(path)
@@ -481,14 +481,14 @@ def test_a_line_that_a_kill_has_torn_is_cut_off(tmp_path, left, kept):
     assert not (tmp_path / "none.jsonl").exists()
 
 
-def test_the_fetches_of_an_epoch_are_spread_over_it(tmp_path, clock):
+def test_fetches_spread_over_epoch(tmp_path, clock):
     urls = [f"http://127.0.0.{i}/" for i in range(1, 13)]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
     times = np.array([at for at, _ in crawl_for(scheduler, clock, 24, answers())])
     assert np.diff(times).tolist() == [2.0] * 11
 
 
-def test_a_slow_host_does_not_hold_an_epoch(tmp_path, clock):
+def test_slow_host_does_not_block(tmp_path, clock):
     """One host answers after ten epochs: the others are fetched in each of them."""
     urls = ["http://127.0.0.1/slow", "http://127.0.0.2/", "http://127.0.0.3/"]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
@@ -518,7 +518,7 @@ def test_a_slow_host_does_not_hold_an_epoch(tmp_path, clock):
     assert len(held) == 1  # it has its turn again
 
 
-def test_robots_txt_is_read_again_after_a_day(tmp_path, clock):
+def test_robots_txt_expires_daily(tmp_path, clock):
     """RFC 9309, section 2.4; what it forbade is fetched when it no longer does."""
     urls = ["http://127.0.0.1/feed"]
     text = ["User-agent: *\nDisallow: /\n"]
@@ -534,7 +534,7 @@ def test_robots_txt_is_read_again_after_a_day(tmp_path, clock):
     assert fetched[:2] == [(DAY, "http://127.0.0.1/robots.txt"), (DAY, "http://127.0.0.1/feed")]
 
 
-def test_a_redirect_to_a_local_address_is_not_followed(tmp_path, clock):
+def test_local_redirect_is_refused(tmp_path, clock):
     urls = ["http://1.1.1.1/feed"]
     scheduler = opened(tmp_path, urls, CRAWL_LOCAL_ADDRESSES=False)
     inside = "http://169.254.169.254/latest/"
@@ -547,7 +547,7 @@ def test_a_redirect_to_a_local_address_is_not_followed(tmp_path, clock):
     assert scheduler.frontier.kind == ["failed"]
 
 
-def test_a_robots_txt_is_not_followed_to_a_local_address(tmp_path, clock):
+def test_local_robots_txt_is_refused(tmp_path, clock):
     scheduler = opened(tmp_path, ["http://1.1.1.1/feed"], CRAWL_LOCAL_ADDRESSES=False)
 
     def answer(url):
@@ -558,7 +558,7 @@ def test_a_robots_txt_is_not_followed_to_a_local_address(tmp_path, clock):
     assert scheduler.frontier.kind == ["failed"]
 
 
-def test_a_least_time_counts_from_the_answer_and_not_from_the_epoch(tmp_path, clock):
+def test_rest_counts_from_reply(tmp_path, clock):
     """Max-age is 30 s, an epoch 24 s: no two fetches lie closer, wherever in an epoch they are."""
     urls = [f"http://127.0.0.{i}/" for i in range(1, 6)]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
@@ -573,7 +573,7 @@ def test_a_least_time_counts_from_the_answer_and_not_from_the_epoch(tmp_path, cl
         assert times.size >= 7
 
 
-def test_fresh_replies_have_a_cap_of_their_own(tmp_path, clock):
+def test_fresh_replies_have_own_cap(tmp_path, clock):
     """A static host states a year; ``Retry-After`` keeps its own, longer cap."""
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     settings = {"CRAWL_LONGEST_FRESH": 90, "CRAWL_LONGEST_REST": 600, "ROBOTSTXT_OBEY": False}
@@ -590,7 +590,7 @@ def test_fresh_replies_have_a_cap_of_their_own(tmp_path, clock):
     assert np.diff(times[1]).min() >= 600
 
 
-def test_gone_sources_are_asked_after_thirty_days(tmp_path, clock):
+def test_gone_sources_after_thirty_days(tmp_path, clock):
     scheduler = opened(tmp_path, ["http://127.0.0.1/"], ROBOTSTXT_OBEY=False, CRAWL_PERIOD=2 * DAY)
     fetched = crawl_for(scheduler, clock, 100 * DAY, lambda url: (410, {}, b""), step=DAY / 4)
     assert [at // DAY for at, _ in fetched] == [0, 30, 60, 90]
@@ -642,7 +642,7 @@ def test_bounds_are_converted_to_epochs(tmp_path):
     assert most.tolist() == [168, 168, 1, 2, 1, 216, 1]
 
 
-def test_rates_may_be_missing_where_none_are_needed(tmp_path):
+def test_rates_are_optional(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("url\nhttp://a/\nhttp://b/\n")
     assert read_sources(path, rates=False).urls == ["http://a/", "http://b/"]
@@ -653,7 +653,7 @@ def test_rates_may_be_missing_where_none_are_needed(tmp_path):
         read_sources(path, rates=False)
 
 
-def test_a_redirect_waits_for_the_crawl_delay_of_its_target(tmp_path, clock):
+def test_redirect_waits_for_target_delay(tmp_path, clock):
     urls = ["http://127.0.0.1/a", "http://127.0.0.2/b", "http://127.0.0.3/c"]
     scheduler = opened(tmp_path, urls)
 
@@ -712,7 +712,7 @@ def test_refusing_hosts_rest_twice_as_long(tmp_path, clock, status, headers):
     scheduler.close("shutdown")
 
 
-def test_refusals_in_a_row_end_with_an_answer(tmp_path, clock):
+def test_answer_resets_refusals(tmp_path, clock):
     scheduler = opened(tmp_path, ["http://127.0.0.1/"], CRAWL_PERIOD=100)
     statuses = iter([429, 429, 200, 429] + [200] * 99)
 
@@ -751,7 +751,7 @@ def test_redirect_circles_end_at_once(tmp_path, clock, circle):
 
 
 @pytest.mark.parametrize("listed", [True, False])
-def test_two_addresses_of_one_feed_are_one(tmp_path, clock, listed):
+def test_duplicate_feeds_are_merged(tmp_path, clock, listed):
     """Both have moved for good to one address, which is a source of the list or not."""
     urls = ["http://127.0.0.1/old", "http://127.0.0.2/older"]
     target = "http://127.0.0.3/new"
@@ -851,7 +851,7 @@ def test_silent_hosts_leave_slots_to_others(tmp_path, clock):
     assert np.bincount(counts)[3:7].tolist() == [10] * 4
 
 
-def test_whatever_fails_in_a_job_settles_it(tmp_path, clock, monkeypatch):
+def test_failed_job_is_settled(tmp_path, clock, monkeypatch):
     """An error where none is expected: the source is asked again, and the crawl ends."""
     scheduler = opened(tmp_path, ["http://127.0.0.1/", "http://127.0.0.2/"], CRAWL_EPOCHS=4)
 
@@ -865,7 +865,7 @@ def test_whatever_fails_in_a_job_settles_it(tmp_path, clock, monkeypatch):
 
 
 @pytest.mark.parametrize("jump", [-86_400, 86_400])
-def test_clock_that_jumps_does_not_move_epochs(tmp_path, clock, caplog, jump):
+def test_clock_jump_keeps_epochs(tmp_path, clock, caplog, jump):
     """The clock is set, and later set right again; then the crawl is started anew."""
     urls, state = [f"http://127.0.0.{i}/" for i in range(1, 5)], {"JOBDIR": str(tmp_path / "state")}
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, **state)
@@ -935,7 +935,7 @@ def test_full_disk_ends_the_crawl(tmp_path, clock):
     scheduler.close("shutdown")
 
 
-def test_database_locked_for_long_ends_the_crawl(tmp_path, clock):
+def test_locked_database_ends_crawl(tmp_path, clock):
     """One sentence, and nothing is lost: the next start repeats what was not written."""
     urls = [f"http://127.0.0.{i}/" for i in range(1, 4)]
     state = {"JOBDIR": str(tmp_path / "state")}
@@ -952,7 +952,7 @@ def test_database_locked_for_long_ends_the_crawl(tmp_path, clock):
     assert {url for _, url in crawl_for(scheduler, clock, 30, answers())} == set(urls)
 
 
-def test_two_crawls_in_one_folder_are_refused(tmp_path, clock):
+def test_second_crawl_is_refused(tmp_path, clock):
     """In one process too, whatever the folder is called."""
     folder = tmp_path / "state"
     scheduler = opened(tmp_path, ["http://127.0.0.1/"], JOBDIR=str(folder))
@@ -964,7 +964,7 @@ def test_two_crawls_in_one_folder_are_refused(tmp_path, clock):
     opened(tmp_path, ["http://127.0.0.1/"], JOBDIR=str(folder)).close("shutdown")
 
 
-def test_folder_that_cannot_be_written_is_refused(tmp_path, clock):
+def test_unwritable_folder_is_refused(tmp_path, clock):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="JOBDIR must be a folder that can be written"):
         opened(tmp_path, ["http://127.0.0.1/"], JOBDIR=str(tmp_path / "file" / "state"))
@@ -1005,7 +1005,7 @@ def test_spoilt_reader_memory_counts_as_empty(tmp_path, clock, caplog):
     assert caplog.text.count("counts as empty") == 1
 
 
-def test_every_standard_of_the_page_has_a_test_by_name():
+def test_standards_have_tests():
     page = (ROOT / "book" / "crawl" / "crawler.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| ") and "`test_" in line]
     assert len(lines) == 20

@@ -23,7 +23,7 @@ def test_intervals_ask_for_the_budget(budget):
     assert 1 / epochs == pytest.approx(relaxed.frequency)
 
 
-def test_a_budget_beyond_all_feeds_is_one_update_an_epoch():
+def test_large_budget_updates_once():
     assert intervals(RATES, 99.0, 24.0) == pytest.approx(np.ones(5))
 
 
@@ -58,7 +58,7 @@ def a_site(hours=24 * 14):
     return Site(sources, published, worth, seconds=HOUR, length=30, stated=False)
 
 
-def test_the_library_updates_feeds_as_often_as_the_relaxed_problem_says(library):
+def test_updates_follow_relaxed_problem(library):
     """Two weeks, an attempt an hour: the requests of each feed, and of all of them together."""
     site, now = a_site(), [0.0]
     with FeedServer(site, clock=lambda: now[0]) as server:

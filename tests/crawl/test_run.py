@@ -149,7 +149,7 @@ def test_misspelt_numbers_are_refused(capsys, options):
 
 
 @pytest.mark.parametrize("kind", ["index", "turns"])
-def test_predicted_rounds_are_those_of_the_frontier(kind):
+def test_predicted_rounds_equal_frontier(kind):
     """Without anything new to learn, the frontier fetches each feed when it was predicted."""
     sources = some_sources(7)
     policy = IndexPolicy(sources) if kind == "index" else TurnPolicy(7)
@@ -176,7 +176,7 @@ def server():
         yield server
 
 
-def test_new_feeds_are_predicted_for_the_next_round():
+def test_new_feeds_join_next_round():
     frontier = Frontier(IndexPolicy(some_sources(7)), range(7), 2, rng=0, max_age=9)
     frontier.kind[:2] = ["found", "gone"]
     frontier.rest_until[1] = 1000
@@ -220,7 +220,7 @@ def ended(process):
 
 
 @pytest.mark.process
-def test_list_is_crawled_from_an_empty_folder(tmp_path, server):
+def test_crawl_from_empty_folder(tmp_path, server):
     """Items, status in all forms; the same command continues, and finds nothing twice."""
     urls = server.urls()
     missing = urls[0].replace("/0.xml", "/100.xml")
@@ -347,7 +347,7 @@ def test_options_change_and_nothing_is_lost(tmp_path, server):
 
 @pytest.mark.process
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_policy_ends_at_the_time_given(tmp_path, server, policy):
+def test_policies_end_on_time(tmp_path, server, policy):
     (tmp_path / "feeds.txt").write_text("\n".join(server.urls()))
     until = datetime.now(UTC) + timedelta(seconds=40)
     run = ("run", "feeds.txt", "--local", "--every", "2s", "--policy", policy, "--budget", "2")
@@ -362,7 +362,7 @@ def test_every_policy_ends_at_the_time_given(tmp_path, server, policy):
 
 
 @pytest.mark.process
-def test_status_is_whole_before_the_first_round(tmp_path, capsys):
+def test_status_before_first_round(tmp_path, capsys):
     """A host that does not answer yet: the list, and that nothing was fetched."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/<b>&amp;"

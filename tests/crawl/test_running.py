@@ -43,7 +43,7 @@ def failing_reader(reply, memory):
     return read_feed(reply, memory)
 
 
-def test_whatever_a_reader_raises_fails_one_fetch_and_is_logged(tmp_path, caplog):
+def test_reader_error_fails_one_fetch(tmp_path, caplog):
     """Its source is left alone; all others are fetched in every epoch."""
     site = some_site()
     settings = some_settings(site, budget=6, CRAWL_READER=failing_reader)
@@ -58,7 +58,7 @@ def test_whatever_a_reader_raises_fails_one_fetch_and_is_logged(tmp_path, caplog
     assert "reward must be" in caplog.text
 
 
-def test_an_ordinary_feed_teaches_a_learner_what_a_feed_does_that_states_worth(tmp_path):
+def test_learner_reads_ordinary_feed(tmp_path):
     """Items of utility 1 that halve in a day and a half: dates and a half-life say the same."""
     rng = np.random.default_rng(5)
     size, epochs, half_life = 12, 60, 1.5 * 86_400
@@ -93,7 +93,7 @@ def write_list(folder, urls, rates):
     (folder / "new.csv").replace(folder / "s.csv")
 
 
-def test_sources_come_and_go_and_change_their_rates_while_a_crawl_runs(tmp_path, clock):  # noqa: F811
+def test_sources_change_during_crawl(tmp_path, clock):  # noqa: F811
     urls = [f"http://127.0.0.{i}/" for i in range(1, 5)]
     scheduler = opened(
         tmp_path, urls, CRAWL_BUDGET=1, CRAWL_POLICY=POLICY + "index", ROBOTSTXT_OBEY=False,
@@ -115,7 +115,7 @@ def test_sources_come_and_go_and_change_their_rates_while_a_crawl_runs(tmp_path,
     assert "http://127.0.0.9/" in scheduler.frontier.state().sources
 
 
-def test_a_list_that_cannot_be_read_changes_nothing(tmp_path, clock, caplog):  # noqa: F811
+def test_unreadable_list_changes_nothing(tmp_path, clock, caplog):  # noqa: F811
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
     assert len(crawl_for(scheduler, clock, 48, answers())) == 4
@@ -126,7 +126,7 @@ def test_a_list_that_cannot_be_read_changes_nothing(tmp_path, clock, caplog):  #
     assert len(crawl_for(scheduler, clock, 48, answers())) == 4
 
 
-def test_a_list_that_is_half_written_is_not_taken_up(tmp_path, clock):  # noqa: F811
+def test_partial_list_is_ignored(tmp_path, clock):  # noqa: F811
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
     path = tmp_path / "s.csv"
@@ -144,7 +144,7 @@ def test_a_list_that_is_half_written_is_not_taken_up(tmp_path, clock):  # noqa: 
     assert requested() == {urls[0], urls[1] + "new"}
 
 
-def test_what_is_late_stays_late_when_the_list_changes(tmp_path, clock):  # noqa: F811
+def test_late_fetch_survives_new_list(tmp_path, clock):  # noqa: F811
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
     first, second = scheduler.next_request(), None
@@ -183,13 +183,13 @@ def test_status_says_how_a_crawl_goes(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command", ["status", "ask"])
-def test_a_folder_without_a_crawl_is_said_in_a_sentence(tmp_path, capsys, command):
+def test_empty_folder_is_reported(tmp_path, capsys, command):
     more = ["http://a/"] if command == "ask" else []
     assert main([command, str(tmp_path), *more]) == 1
     assert "must be the folder of a crawl" in capsys.readouterr().err
 
 
-def test_what_is_gone_is_asked_again_when_a_person_says_so(tmp_path, clock, capsys):  # noqa: F811
+def test_person_revives_gone_source(tmp_path, clock, capsys):  # noqa: F811
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     folder = tmp_path / "state"
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, JOBDIR=str(folder))
@@ -206,7 +206,7 @@ def test_what_is_gone_is_asked_again_when_a_person_says_so(tmp_path, clock, caps
     assert "must be the address of a source of the crawl" in capsys.readouterr().err
 
 
-def test_a_crawl_that_cannot_go_on_does_not_spoil_its_folder(tmp_path):
+def test_failed_crawl_keeps_folder(tmp_path):
     """A refused start leaves what was there; the settings of before go on."""
     site = some_site()
     settings = some_settings(site, epochs=3, policy="learned_index")
@@ -228,7 +228,7 @@ def test_no_item_is_lost_over_kills(tmp_path):
 
 
 @pytest.mark.slow
-def test_no_item_is_lost_over_fifty_kills(tmp_path):
+def test_fifty_kills_lose_nothing(tmp_path):
     crawl_and_kill(tmp_path, 50)
 
 
@@ -285,7 +285,7 @@ class Failing:
 
 
 @pytest.mark.process
-def test_a_callback_that_scrapy_cannot_call_fails_one_fetch(tmp_path, monkeypatch):
+def test_uncallable_callback_fails_one_fetch(tmp_path, monkeypatch):
     (tmp_path / "failing.py").write_text(FAILING)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     site = some_site(size=3, epochs=6, hosts=np.arange(3))
@@ -303,7 +303,7 @@ def test_a_callback_that_scrapy_cannot_call_fails_one_fetch(tmp_path, monkeypatc
 
 
 @pytest.mark.process
-def test_a_demonstration_that_is_killed_leaves_nothing_behind(tmp_path):
+def test_killed_demonstration_leaves_nothing(tmp_path):
     """SIGKILL of the parent: its crawlers end, and its temporary folder goes with them."""
     command = [sys.executable, "-m", "analysis.crawl", "live", "--seconds", "300", "--port", "0"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
@@ -323,7 +323,7 @@ def test_a_demonstration_that_is_killed_leaves_nothing_behind(tmp_path):
 
 
 @pytest.mark.process
-def test_a_refused_start_is_one_sentence_and_leaves_what_scrapy_keeps(tmp_path):
+def test_refused_start_is_reported(tmp_path):
     """Scrapy keeps the spider's own state beside this crawl's; both come back."""
     site = some_site(epochs=3)
     with FeedServer(site) as server:
@@ -343,7 +343,7 @@ def test_a_refused_start_is_one_sentence_and_leaves_what_scrapy_keeps(tmp_path):
 
 
 @pytest.mark.process
-def test_a_local_crawl_asks_no_public_host(tmp_path):
+def test_local_crawl_stays_local(tmp_path):
     """A cookie for a public domain made Scrapy look for a list of public suffixes."""
     assert LOCAL_SETTINGS["COOKIES_ENABLED"] is False
     guard = "import socket\nreal = socket.getaddrinfo\n" + (
@@ -372,7 +372,7 @@ def test_a_local_crawl_asks_no_public_host(tmp_path):
     assert read_log(tmp_path / "state")["kind"].tolist() == ["found"] * 3
 
 
-def test_the_scheduler_is_built_from_settings_alone(tmp_path):
+def test_scheduler_from_settings(tmp_path):
     write_sources(tmp_path / "s.csv", some_sources(2), ["http://127.0.0.1/", "http://127.0.0.2/"])
     settings = {"CRAWL_SOURCES": str(tmp_path / "s.csv"), "CRAWL_BUDGET": "1", "CRAWL_START": START}
     scheduler = EpochScheduler.from_crawler(Crawler(FeedSpider, settings))

@@ -15,14 +15,14 @@ from analysis.ephemeral import simulate
 from tests.crawl.support import contents, crawl_log, some_settings, some_site
 
 
-def test_the_package_needs_no_scrapy_until_its_scheduler_is_used():
+def test_scrapy_is_imported_late():
     graph = grimp.build_graph("analysis", include_external_packages=True, cache_dir=None)
     for library in ("scrapy", "twisted"):
         assert graph.find_shortest_chain("analysis.crawl", library) is None
         assert graph.find_shortest_chain("analysis.crawl.scheduler", library) is not None
 
 
-def test_a_crawl_fetches_what_the_simulated_policy_does(tmp_path):
+def test_crawl_equals_simulated_policy(tmp_path):
     site = some_site()
     crawl_in_process(site, some_settings(site), folder=tmp_path)
     log = crawl_log(tmp_path)
@@ -32,7 +32,7 @@ def test_a_crawl_fetches_what_the_simulated_policy_does(tmp_path):
     ]
 
 
-def test_what_is_found_is_what_appeared_since_the_last_fetch(tmp_path):
+def test_items_appeared_since_fetch(tmp_path):
     site = some_site()
     crawl_in_process(site, some_settings(site), folder=tmp_path)
     log = crawl_log(tmp_path)
@@ -49,7 +49,7 @@ def test_what_is_found_is_what_appeared_since_the_last_fetch(tmp_path):
             before = now
 
 
-def test_two_virtual_runs_leave_the_same_bytes(tmp_path):
+def test_virtual_runs_are_identical(tmp_path):
     site = some_site(faults=np.arange(90).reshape(6, 15) % 4)
     for name in ("one", "two"):
         settings = some_settings(site, policy="learned_index")
@@ -57,7 +57,7 @@ def test_two_virtual_runs_leave_the_same_bytes(tmp_path):
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
-def test_a_path_that_robots_txt_forbids_is_never_fetched(tmp_path):
+def test_forbidden_path_is_not_fetched(tmp_path):
     rules = "User-agent: which-source-next\nDisallow: /feed/\n"
     site = some_site(robots={2: rules, 3: rules.replace("which-source-next", "another")})
     scheduler = crawl_in_process(site, some_settings(site), folder=tmp_path)
@@ -69,7 +69,7 @@ def test_a_path_that_robots_txt_forbids_is_never_fetched(tmp_path):
     assert "forbidden" not in crawl_in_process(site, disobedient).frontier.kind
 
 
-def test_a_crawl_delay_keeps_fetches_of_a_host_apart(tmp_path):
+def test_crawl_delay_separates_fetches(tmp_path):
     site = some_site(robots={0: "User-agent: *\nCrawl-delay: 10000\n"}, hosts=[0, 0, 0, 1, 2, 3])
     crawl_in_process(site, some_settings(site, budget=3), folder=tmp_path)
     log = crawl_log(tmp_path)
@@ -78,7 +78,7 @@ def test_a_crawl_delay_keeps_fetches_of_a_host_apart(tmp_path):
     assert epochs.size >= 4
 
 
-def test_an_unreachable_robots_txt_forbids_for_now():
+def test_unreachable_robots_txt_forbids():
     site = some_site(delay=[9.0, 0, 0, 0, 0, 0])  # host 0 is slower than the time-out
     frontier = crawl_in_process(site, some_settings(site)).frontier
     assert "forbidden" not in frontier.kind
@@ -107,7 +107,7 @@ def test_faults_fail_and_lose_nothing(tmp_path, fault, status):
     assert scheduler.frontier.failures[0] == 0
 
 
-def test_a_crawl_of_no_epochs_is_over():
+def test_crawl_of_no_epochs():
     site = some_site()
     scheduler = crawl_in_process(site, some_settings(site, epochs=0))
     assert scheduler.next_request() is None
@@ -131,7 +131,7 @@ def test_a_wrong_setting_is_named(settings, message):
         crawl_in_process(site, some_settings(site) | settings)
 
 
-def test_a_source_without_an_address_is_named(tmp_path):
+def test_source_needs_address(tmp_path):
     site = some_site(2)
     write_sources(tmp_path / "s.csv", site.sources, ["http://127.0.0.1/", "ftp://127.0.0.1/"])
     settings = some_settings(site) | {"CRAWL_SOURCES": str(tmp_path / "s.csv")}
@@ -139,7 +139,7 @@ def test_a_source_without_an_address_is_named(tmp_path):
         EpochScheduler.from_crawler(Crawler(FeedSpider, settings)).open(FeedSpider())
 
 
-def test_in_real_time_epochs_that_were_missed_count_in_the_ages(tmp_path, monkeypatch):
+def test_missed_epochs_count_in_ages(tmp_path, monkeypatch):
     """Overrun, and downtime: nothing is made up for, and the next epoch comes on its time."""
     now, waits = [1000.0], []
     clock = SimpleNamespace(time=lambda: now[0], clock_gettime=lambda kind: now[0])
@@ -200,7 +200,7 @@ def test_a_damaged_state_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("epochs", [1, 4, 9])
-def test_a_crawl_in_two_parts_leaves_what_one_does(tmp_path, epochs):
+def test_two_parts_equal_one(tmp_path, epochs):
     site = some_site(faults=np.arange(90).reshape(6, 15) % 4)
     whole = some_settings(site, policy="learned_index")
     crawl_in_process(site, whole, folder=tmp_path / "one")

@@ -23,7 +23,7 @@ def few_items():
 
 
 @pytest.mark.parametrize("law", EVERY_LAW, ids=LAWS)
-def test_content_has_the_mean_and_variance_of_the_formulas(law):
+def test_content_has_formula_moments(law):
     arrivals = Arrivals(few_items(), law)
     content = arrivals.sample(100_000, np.random.default_rng(1))
     error = np.sqrt(arrivals.variance / content.shape[1])
@@ -33,7 +33,7 @@ def test_content_has_the_mean_and_variance_of_the_formulas(law):
 
 @pytest.mark.parametrize("variation", [0.25, 1.0, 2.5, 60.0])
 @pytest.mark.parametrize(("items", "decay"), [(3.0, 0.4), (6.0, 2.7), (4.0, 1e-12)])
-def test_gamma_content_has_the_laplace_transform_of_a_compound_poisson_sum(variation, items, decay):
+def test_gamma_content_laplace_transform(variation, items, decay):
     laws = [Utility("gamma", variation=variation)] + [Utility()] * (variation == 1)
     sources = Sources([items] * len(laws), [1.0] * len(laws), [decay] * len(laws))
     content = Arrivals(sources, laws).sample(40_000, np.random.default_rng(8))
@@ -46,7 +46,7 @@ def test_gamma_content_has_the_laplace_transform_of_a_compound_poisson_sum(varia
         assert (np.abs(drawn.mean(axis=1) - np.exp(items * (item - 1))) < 4.5 * error).all()
 
 
-def test_exponential_content_of_a_source_that_forgets_within_an_epoch_is_gamma():
+def test_forgetful_source_has_gamma_content():
     content = Arrivals(Sources([90.0], [1.0], [60.0])).sample(20_000, np.random.default_rng(10))[0]
     assert kstest(content, gamma(1.5).cdf).pvalue > 1e-3
 
@@ -63,7 +63,7 @@ def test_no_items_bring_no_content():
     assert share == pytest.approx(np.exp(-1), abs=5 * np.sqrt(0.25 / 50_000))
 
 
-def test_every_source_can_have_its_own_law():
+def test_sources_have_own_laws():
     sources = Sources([3.0] * 6, [1.0] * 6, [0.5] * 6)
     arrivals = Arrivals(sources, EVERY_LAW)
     assert arrivals.laws == tuple(EVERY_LAW)
@@ -86,7 +86,7 @@ def play(environment, policy, budget):
 
 
 @pytest.mark.parametrize("start", ["empty", "fresh", "full"])
-def test_without_randomness_it_is_the_deterministic_simulation(start):
+def test_no_randomness_is_deterministic(start):
     sources = four_sources()
     content = np.repeat(sources.u[:, None], 60, axis=1)
     environment = Environment(sources, content, initial_state=start)

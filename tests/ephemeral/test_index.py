@@ -41,7 +41,7 @@ def test_index_at_state_is_theorem_1(decay, share):
 
 
 @given(decays, st.integers(0, 200))
-def test_state_and_age_agree_on_the_orbit(decay, age):
+def test_state_and_age_agree(decay, age):
     source = one_source(decay)
     if decay * age < 20:  # beyond, the state is u* to machine precision
         at_state = whittle_index(source, source.state_at_age([age]))[0]
@@ -58,7 +58,7 @@ def test_index_increases_with_content(decay, one, other):
 
 
 @given(decays, st.floats(0, 3), st.floats(1e-3, 1e3))
-def test_index_scales_with_content_and_falls_with_cost(decay, share, factor):
+def test_index_scales_with_content(decay, share, factor):
     base = whittle_index(one_source(decay), [share / decay])[0]
     scaled = Sources([factor], [1.0], [decay], cost=2.0)
     assert whittle_index(scaled, [factor * share / decay])[0] == pytest.approx(
@@ -66,13 +66,13 @@ def test_index_scales_with_content_and_falls_with_cost(decay, share, factor):
     )
 
 
-def test_above_the_limit_the_index_is_the_content_per_cost():
+def test_index_above_limit_is_content():
     sources = four_sources()
     np.testing.assert_allclose(whittle_index(sources, 1.5 * sources.u_star), 1.5 * sources.u_star)
     np.testing.assert_allclose(whittle_index(sources, sources.u_star), sources.u_star)
 
 
-def test_index_grows_to_the_limit_with_age():
+def test_index_rises_to_limit():
     sources = four_sources()
     np.testing.assert_allclose(whittle_index_at_age(sources, [10**6] * 4), sources.u_star)
     np.testing.assert_array_equal(whittle_index_at_age(sources, [0] * 4), 0)

@@ -12,7 +12,7 @@ from analysis.ephemeral.instances import (
 )
 
 
-def test_drawn_sources_lie_within_their_ranges_and_fill_them():
+def test_drawn_sources_fill_ranges():
     sources = random_sources(4000, np.random.default_rng(1), costs=True)
     for values, low, high in (
         (sources.arrival_rate, 1, 9),
@@ -25,7 +25,7 @@ def test_drawn_sources_lie_within_their_ranges_and_fill_them():
     assert set(random_sources(3, np.random.default_rng(1)).cost) == {1.0}
 
 
-def test_a_random_set_is_the_same_whenever_it_is_asked_for():
+def test_random_set_is_repeatable():
     (one, m), (again, _) = random_set(4, seed=2), random_set(4, seed=2)
     np.testing.assert_array_equal(one.decay_rate, again.decay_rate)
     assert (random_set(5, seed=2)[0].decay_rate != one.decay_rate).all()
@@ -33,7 +33,7 @@ def test_a_random_set_is_the_same_whenever_it_is_asked_for():
     assert {random_set(i, seed=2, size=3)[1] for i in range(4)} == {1, 2}
 
 
-def test_logarithms_have_the_mean_and_the_variance_that_are_said():
+def test_logarithms_have_stated_moments():
     one = lognormal_sources(4000, np.random.default_rng(1))
     other = even_decay_sources(4000, np.random.default_rng(1))
     for values, mean, deviation in (
@@ -49,7 +49,7 @@ def test_logarithms_have_the_mean_and_the_variance_that_are_said():
     assert 0.49 < other.decay_rate.max() <= 0.5
 
 
-def test_a_wide_set_is_the_same_whenever_it_is_asked_for():
+def test_wide_set_is_repeatable():
     one, again = wide_set(6, seed=1)[0], wide_set(6, seed=1)[0]
     np.testing.assert_array_equal(one.arrival_rate, again.arrival_rate)
     assert {len(wide_set(i, seed=1)[0]) for i in range(40)} == {3, 4, 5, 6, 7, 8}

@@ -72,7 +72,7 @@ def test_source_never_due_has_its_surplus():
     assert (index < 0).all()
 
 
-def test_index_rises_and_has_sign_of_excess():
+def test_index_has_sign_of_excess():
     sources = lognormal_sources(50, 1)
     price = crawl_price(sources, 5)
     ages = np.arange(400)[:, None] * np.ones(50)
@@ -83,7 +83,7 @@ def test_index_rises_and_has_sign_of_excess():
     assert (np.sign(index) == np.sign(excess))[apart].all()
 
 
-def test_index_near_due_age_is_excess_over_due_age():
+def test_index_near_due_age():
     sources = random_sources(40, 2)
     price = crawl_price(sources, 4)
     due = PricedSources(sources, price).due
@@ -103,7 +103,7 @@ def test_costs_divide_index():
     )
 
 
-def test_content_on_orbit_has_index_of_age():
+def test_orbit_content_has_age_index():
     sources = random_sources(30, 4)
     priced = PricedSources(sources, crawl_price(sources, 5))
     for age in (1, 2, 5, 20):
@@ -179,7 +179,7 @@ def test_losses_sum_to_bound_less_reward(name, start):
 
 
 @pytest.mark.parametrize("end", ["smallest_subsidy", "subsidy"])
-def test_losses_at_both_ends_of_interval_are_the_same_total(end):
+def test_losses_agree_across_interval(end):
     sources = by_limit([1.0, 1.0, 0.4, 0.3], [np.log(2.0), np.log(2.0), 40.0, 40.0])
     price = getattr(relaxed_problem(sources, 2), end)
     cycle = long_run_cycle(sources, "whittle", 2)
@@ -320,7 +320,7 @@ def test_index_loses_a_tenth_in_lockstep(ages):
 
 
 @pytest.mark.parametrize("theta", [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(1)])
-def test_lagrangian_index_loses_an_eighteenth_in_lockstep(theta):
+def test_lockstep_loses_an_eighteenth(theta):
     sources = lockstep((3 + theta) / 8 - TINY, (2 + theta) / 8 + TINY)
     low, high = sources.multipliers(2)
     price = low + theta * (high - low)
@@ -338,7 +338,7 @@ def test_long_run_cycle_confirms_the_tenth():
     assert 1 - cycle.average_reward / best == pytest.approx(0.09993, abs=2e-5)
 
 
-def test_lagrangian_index_can_lose_more_than_index():
+def test_lagrangian_may_lose_more():
     """On four sources of due ages 1, 2, 3 and 6."""
     sources = ExactSources(["1", "1.75", "1.7", "1.3"], ["0.001", "0.45", "0.56", "0.6"])
     low, high = sources.multipliers(2)

@@ -206,7 +206,7 @@ def test_mask_is_refused_with_a_hint(loop):
 
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("answer", SAME)
-def test_forms_of_an_answer_mean_the_same(loop, answer):
+def test_answer_forms_agree(loop, answer):
     expected = LOOPS[loop](Says(np.array([1, 3])))
     assert np.array_equal(np.hstack(LOOPS[loop](Says(SAME[answer]))), np.hstack(expected))
 
@@ -230,7 +230,7 @@ def test_mutation_changes_nothing(loop):
 
 
 @pytest.mark.parametrize("loop", [loop for loop in LOOPS if loop != "compare_learners"])
-def test_built_in_policies_of_another_budget_are_refused(loop):
+def test_policies_check_their_budget(loop):
     three = np.ones((4, 2), dtype=bool)
     three[3] = False
     for policy in (SchedulePolicy(three), RandomPolicy([1.0, 1.0, 1.0, 0.0])):
@@ -285,7 +285,7 @@ def test_subclasses_select_for_themselves():
     assert found["own"].crawls.tolist() == [[0, 0, 20, 0]] * 2
 
 
-def test_one_object_for_all_replications_starts_anew():
+def test_shared_object_restarts():
     learner = AgeBlindUcb(4)
     found = compare_learners(
         FOUR, {"own": lambda: learner}, BUDGET, horizon=20, replications=2, seed=1
@@ -294,7 +294,7 @@ def test_one_object_for_all_replications_starts_anew():
     assert first.tolist() == second.tolist()
 
 
-def test_object_in_place_of_a_factory_is_refused():
+def test_factory_is_required():
     with pytest.raises(ValueError, match="learners"):
         compare_learners(FOUR, {"own": AgeBlindUcb(4)}, BUDGET, horizon=20, replications=2, seed=1)
 
@@ -358,7 +358,7 @@ def test_repeated_visits_are_refused():
         Visits(np.array([[0, 1], [2, 2]]))
 
 
-def test_learners_of_other_sources_are_refused_on_a_trace():
+def test_learners_check_their_sources():
     for size in (1, 3, 8):
         with pytest.raises(ValueError, match="policy"):
             TRIAL.untrained(lambda size=size: NutchAdaptive(size))
@@ -398,7 +398,7 @@ def test_index_of_a_crawl_is_checked():
     assert frontier.age.tolist() == [1] * 4
 
 
-def test_timetable_is_crawled_where_a_host_is_slow():
+def test_timetable_on_slow_host():
     table = timetable(FOUR, 2)
     frontier = Frontier(table, ["a"] * 4, 2, rng=0, seconds=10.0, ages=5)
     for _ in range(12):

@@ -34,7 +34,7 @@ def bound_by_enumeration(sources, budget, subsidies):
 
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.floats(0.05, 1))
-def test_bound_is_the_minimum_of_the_dual_function(seed, size, costs, share):
+def test_bound_minimises_dual(seed, size, costs, share):
     sources = random_sources(np.random.default_rng(seed), size, costs=costs)
     budget = share * sources.cost.sum()
     solution = relaxed_problem(sources, budget)
@@ -45,7 +45,7 @@ def test_bound_is_the_minimum_of_the_dual_function(seed, size, costs, share):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 200), st.floats(0.01, 1))
-def test_bound_is_attained_by_spending_the_budget_on_average(seed, size, share):
+def test_bound_is_attained_on_average(seed, size, share):
     sources = random_sources(np.random.default_rng(seed), size, costs=True)
     budget = share * sources.cost.sum()
     solution = relaxed_problem(sources, budget)
@@ -55,7 +55,7 @@ def test_bound_is_attained_by_spending_the_budget_on_average(seed, size, share):
 
 
 @given(st.integers(0, 10**6), st.floats(0, 3))
-def test_due_age_is_the_first_age_whose_index_reaches_the_subsidy(seed, factor):
+def test_due_age_reaches_subsidy(seed, factor):
     sources = random_sources(np.random.default_rng(seed), 5, costs=True)
     subsidy = factor * float(np.median(whittle_index_at_age(sources, [3] * 5)))
     ages = due_ages(sources, subsidy)
@@ -69,7 +69,7 @@ def test_due_age_is_the_first_age_whose_index_reaches_the_subsidy(seed, factor):
 
 @given(st.integers(0, 10**6), st.floats(0.1, 0.9))
 @example(38, 1 / 3)  # ages 1, 3, 3, 3: the spending is 2, or one rounding less, by the order
-def test_bound_scales_and_does_not_care_about_order(seed, share):
+def test_bound_ignores_order(seed, share):
     rng = np.random.default_rng(seed)
     sources = random_sources(rng, 6)
     order = rng.permutation(6)
@@ -82,7 +82,7 @@ def test_bound_scales_and_does_not_care_about_order(seed, share):
 
 @pytest.mark.parametrize("share", [1 / 3, 0.5, 2 / 3, 1.0])
 @pytest.mark.parametrize("kind", ["unlike", "equal", "equal but one", "costs of a tenth"])
-def test_no_order_of_the_sources_moves_the_subsidy(kind, share):
+def test_subsidy_ignores_order(kind, share):
     rates = {
         "unlike": random_sources(np.random.default_rng(38), 5).arrival_rate,
         "equal": np.full(5, 3.0),
@@ -102,7 +102,7 @@ def test_no_order_of_the_sources_moves_the_subsidy(kind, share):
 
 
 @pytest.mark.parametrize(("size", "budget"), [(1000, 150), (1000, 130.5), (4, 1.5), (7, 7)])
-def test_equal_sources_ask_for_exactly_the_budget(size, budget):
+def test_equal_sources_meet_budget(size, budget):
     """At the multiplier itself they all tie, and the shorter of two ages asks for more."""
     solution = relaxed_problem(Sources(np.ones(size), np.ones(size), np.full(size, 0.2)), budget)
     assert solution.frequency.sum() == pytest.approx(budget, rel=1e-14)
@@ -115,7 +115,7 @@ def test_equal_sources_ask_for_exactly_the_budget(size, budget):
     assert (earned / 0.2 / gap).sum() == pytest.approx(solution.primal, rel=1e-13)
 
 
-def test_a_larger_budget_earns_more_at_a_smaller_subsidy():
+def test_larger_budget_lowers_subsidy():
     solutions = [relaxed_problem(four_sources(), m) for m in np.linspace(0.1, 4, 40)]
     assert (np.diff([s.bound for s in solutions]) > 0).all()
     assert (np.diff([s.subsidy for s in solutions]) <= 0).all()
@@ -126,7 +126,7 @@ def test_a_full_budget_crawls_everything_always():
     assert relaxed_bound(sources, 4)[0] == pytest.approx(sources.u.sum(), rel=1e-14)
 
 
-def test_multipliers_are_an_interval_where_the_dual_function_is_flat():
+def test_flat_dual_gives_interval():
     """At M = 1 sources 1 and 2 share the crawler over a whole interval of subsidies."""
     sources = four_sources()
     ends = relaxed_problem(sources, 1)
@@ -139,7 +139,7 @@ def test_multipliers_are_an_interval_where_the_dual_function_is_flat():
     assert single.smallest_subsidy == pytest.approx(single.subsidy, rel=1e-9)
 
 
-def test_sources_without_content_are_never_worth_a_crawl():
+def test_empty_sources_are_never_crawled():
     sources = Sources([1.0, 0.0], [1.0, 1.0], [1.0, 1.0])
     bound, subsidy = relaxed_bound(sources, 2)
     assert (bound, subsidy) == (pytest.approx(sources.u[0]), 0.0)
@@ -152,7 +152,7 @@ def test_slow_fading_does_not_lose_digits():
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3])
-def test_index_policy_is_optimal_for_the_four_sources(budget):
+def test_index_is_optimal_for_four(budget):
     sources = four_sources()
     optimum = optimal_cycle(sources, budget)
     assert optimum.upper == pytest.approx(optimum.average_reward, rel=1e-9)
@@ -163,7 +163,7 @@ def test_index_policy_is_optimal_for_the_four_sources(budget):
 
 @settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 2))
-def test_optimum_lies_between_every_policy_and_the_bound(seed, size, budget):
+def test_optimum_lies_below_bound(seed, size, budget):
     rng = np.random.default_rng(seed)
     sources = Sources(rng.uniform(1, 9, size), rng.uniform(0.5, 2, size), rng.uniform(0.3, 2, size))
     optimum = optimal_average_reward(sources, budget)
@@ -219,6 +219,6 @@ def test_wrong_sizes_are_named():
         (1, [5, 2.5, 5, 5], "whole numbers, or max_age inf, got 1 and 2.5 for source 1"),
     ],
 )
-def test_wrong_limits_on_ages_are_named_with_their_source(least, most, message):
+def test_wrong_age_limits_name_source(least, most, message):
     with pytest.raises(ValueError, match=message):
         relaxed_problem(four_sources(), 2, min_age=least, max_age=most)

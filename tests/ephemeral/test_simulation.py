@@ -21,7 +21,7 @@ from analysis.results import NotConverged
 
 @pytest.mark.parametrize("policy", ["whittle", "myopic", "greedy", "round-robin"])
 @pytest.mark.parametrize("budget", [1, 2, 3])
-def test_a_long_run_tends_to_the_cycle(policy, budget):
+def test_long_run_tends_to_cycle(policy, budget):
     sources = four_sources()
     cycle = long_run_cycle(sources, policy, budget)
     horizon = 2000 * cycle.period
@@ -31,12 +31,12 @@ def test_a_long_run_tends_to_the_cycle(policy, budget):
     assert (run.crawled.sum(axis=0) == budget).all()
 
 
-def test_reward_is_what_the_crawled_sources_held():
+def test_reward_is_crawled_content():
     run = simulate(four_sources(), "whittle", 2, 50, initial_state="full")
     np.testing.assert_array_equal(run.reward, (run.state * run.crawled).sum(axis=0))
 
 
-def test_round_robin_visits_every_source_in_turn():
+def test_round_robin_visits_in_turn():
     cycle = long_run_cycle(four_sources(), "round-robin", 1)
     assert sorted(cycle.crawls) == [(0,), (1,), (2,), (3,)]
     expected = four_sources().state_at_age([4, 4, 4, 4]).mean()
@@ -51,7 +51,7 @@ def different_sources(size):
 
 @given(st.integers(1, 12), st.data())
 @settings(max_examples=40)
-def test_round_robin_is_cyclic_whatever_the_numbers(size, data):
+def test_round_robin_is_cyclic(size, data):
     """N crawls in a row are one of each source, from the first epoch on and for ever."""
     budget = data.draw(st.integers(1, size))
     start = data.draw(st.sampled_from(["empty", "fresh", "full"]))
@@ -64,7 +64,7 @@ def test_round_robin_is_cyclic_whatever_the_numbers(size, data):
 
 @given(st.integers(1, 12), st.data())
 @settings(max_examples=40)
-def test_the_cycle_of_round_robin_gives_every_source_its_share(size, data):
+def test_round_robin_shares_cycle(size, data):
     budget = data.draw(st.integers(1, size))
     sources = different_sources(size)
     cycle = long_run_cycle(sources, "round-robin", budget)
@@ -82,7 +82,7 @@ def test_the_cycle_of_round_robin_gives_every_source_its_share(size, data):
     st.lists(st.integers(1, 9), min_size=8, max_size=8),
 )
 @settings(max_examples=40)
-def test_the_turn_goes_on_from_any_ages_and_through_changes_of_budget(ages, budgets):
+def test_round_robin_survives_budget_changes(ages, budgets):
     age, size, crawled = np.array(ages), len(ages), []
     for epoch, wanted in enumerate(budgets):
         seen = Observation(epoch, age, np.full(size, np.nan))
@@ -101,7 +101,7 @@ def test_one_source_alone_earns_u():
         assert cycle.average_reward == pytest.approx(sources.u[arm], rel=1e-14)
 
 
-def test_a_rounded_state_does_not_flip_the_index():
+def test_rounded_state_keeps_index():
     """The state of source 1 at age 2 computes to a ceiling of 3 in the printed short form."""
     sources = four_sources()
     by_age = WhittlePolicy(sources)
@@ -138,13 +138,13 @@ def test_wrong_input_is_named(change, message):
 
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("budget", [0, -1, 5, 1.5])
-def test_a_policy_asked_directly_refuses_the_budget(name, budget):
+def test_policy_checks_budget(name, budget):
     seen = Observation(0, np.ones(4, dtype=int), np.ones(4))
     with pytest.raises(ValueError, match=rf"budget must be an integer in \[1, 4\], got {budget}"):
         named_policy(name, four_sources()).select(seen, budget, None)
 
 
-def test_a_cycle_that_is_not_found_is_said():
+def test_missing_cycle_is_reported():
     with pytest.raises(RuntimeError, match="max_epochs = 3"):
         long_run_cycle(four_sources(), named_policy("whittle", four_sources()), 2, max_epochs=3)
 
@@ -178,7 +178,7 @@ def test_cycles_entered_from_other_ages():
         ([1, 1, 1.5, 1], "initial_age"),
     ],
 )
-def test_ages_that_no_source_has_are_refused(ages, message):
+def test_impossible_ages_are_refused(ages, message):
     with pytest.raises(ValueError, match=message):
         long_run_cycle(four_sources(), "whittle", 1, initial_age=ages)
 
@@ -201,20 +201,20 @@ class Alternating:
         ("fresh", [[1, 1], [1, 2], [2, 1], [1, 2], [2, 1]]),
     ],
 )
-def test_a_policy_is_shown_the_epochs_since_the_last_crawl(initial_state, ages):
+def test_policy_sees_ages(initial_state, ages):
     policy = Alternating()
     sources = Sources([1.0, 1.0], [1.0, 1.0], [1.0, 1.0])
     simulate(sources, policy, 1, 5, initial_state=initial_state)
     assert policy.ages == ages
 
 
-def test_long_run_is_the_cycle_where_one_shows():
+def test_long_run_is_cycle():
     found = long_run(four_sources(), "whittle", 2)
     cycle = long_run_cycle(four_sources(), "whittle", 2)
     assert (found.start, found.crawls, found.repeats) == (cycle.start, cycle.crawls, True)
 
 
-def test_long_run_averages_where_no_cycle_shows():
+def test_long_run_averages_without_cycle():
     """Twenty sources that decay alike: their ages hardly ever come twice."""
     size = 20
     alike = Sources(np.linspace(1.0, 2.9, size), np.ones(size), np.full(size, 0.3))

@@ -35,7 +35,7 @@ from analysis.ephemeral.stochastic.values import random_source
 from analysis.ephemeral.tables import COLUMNS
 
 
-def test_equation_1_is_the_integral_that_defines_it():
+def test_equation_1_is_its_integral():
     sources = four_sources()
     t = np.linspace(0, 1, 200_001)
     content = sources.arrival_rate * sources.mean_utility
@@ -43,7 +43,7 @@ def test_equation_1_is_the_integral_that_defines_it():
     np.testing.assert_allclose(sources.u, integral, rtol=1e-9)
 
 
-def test_content_at_an_age_is_the_recursion_of_equation_2():
+def test_content_satisfies_equation_2():
     sources = four_sources()
     state = np.zeros(4)
     for age in range(1, 30):
@@ -131,14 +131,14 @@ def test_models_cannot_be_changed():
         assert not array.flags.writeable, name
 
 
-def test_a_schedule_is_not_that_of_its_maker():
+def test_schedule_needs_own_sources():
     mine = np.ones((4, 2), dtype=bool)
     policy = SchedulePolicy(mine)
     mine[:] = False
     assert policy.schedule.all()
 
 
-def test_some_of_the_sources_keep_their_names():
+def test_subset_keeps_names():
     named = Sources([1.0, 2.0, 3.0], [1.0] * 3, [1.0] * 3, names=["a", "b", "c"])
     assert named.subset(np.array([2, 0])).names == ("c", "a")
     assert named.subset(slice(1, None)).names == ("b", "c")
@@ -249,7 +249,7 @@ def test_what_is_written_is_read(rows, space):
     np.testing.assert_array_equal(columns, rates)
 
 
-def test_a_csv_of_odd_habits_is_read(tmp_path):
+def test_odd_csv_is_read(tmp_path):
     text = "name,x,mean_utility, arrival_rate,decay_rate\nNA,a,+1, 2,3\n\n007,, 4 ,5e0,6\n"
     text += '"two, ""words""","x",1,1,1\n'
     (tmp_path / "s.csv").write_text(text)
@@ -303,7 +303,7 @@ GOOD = "name,arrival_rate,mean_utility,decay_rate\na,1,1,1\n"
         ('"' + "x" * 200_000, r"s\.csv: "),
     ],
 )  # fmt: skip
-def test_a_file_that_would_mislead_is_refused_with_advice(tmp_path, content, message):
+def test_misleading_file_is_refused(tmp_path, content, message):
     content = content if isinstance(content, bytes) else content.encode()
     (tmp_path / "s.csv").write_bytes(content)
     with pytest.raises(ValueError, match=message) as refused:
@@ -312,7 +312,7 @@ def test_a_file_that_would_mislead_is_refused_with_advice(tmp_path, content, mes
     assert len(str(refused.value).removeprefix(str(tmp_path))) < 400
 
 
-def test_a_table_in_memory_is_held_to_the_same_names():
+def test_frame_needs_same_names():
     frame = pd.DataFrame({"name": ["a", None], **dict.fromkeys(COLUMNS[1:], 1.0)})
     with pytest.raises(ValueError, match=r"row 2 .* must not be empty"):
         Sources.from_frame(frame)
@@ -327,7 +327,7 @@ def test_a_table_in_memory_is_held_to_the_same_names():
 
 @pytest.mark.parametrize("written", [str.encode, lambda text: ("\ufeff" + text).encode()])
 @pytest.mark.parametrize("packed", [bytes, gzip.compress])
-def test_marks_of_the_order_of_bytes_and_packed_files_are_read(tmp_path, written, packed):
+def test_byte_order_and_gzip_are_read(tmp_path, written, packed):
     text = GOOD.replace("\n", "\r\n") + "  b ,2,2,2\r\n"
     (tmp_path / "s.csv").write_bytes(packed(written(text)))
     assert [name.strip() for name in Sources.from_csv(tmp_path / "s.csv").names] == ["a", "b"]
@@ -338,7 +338,7 @@ def test_a_csv_that_is_not_there():
         Sources.from_csv("nowhere.csv")
 
 
-def test_the_model_loads_without_tables_compilers_and_pictures():
+def test_model_imports_no_extras():
     code = (
         "import sys; from analysis.ephemeral import Sources, four_sources, whittle_index; "
         "print(sorted({'pandas', 'pyarrow', 'numba', 'matplotlib', 'joblib'} & set(sys.modules)))"
@@ -347,7 +347,7 @@ def test_the_model_loads_without_tables_compilers_and_pictures():
     assert done.stdout == "[]\n"
 
 
-def test_a_simulation_needs_no_distributions_of_scipy():
+def test_simulation_imports_no_statistics():
     """They take as long to load as all else that it needs."""
     code = "import sys, analysis.ephemeral.simulation; print('scipy.stats' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -355,7 +355,7 @@ def test_a_simulation_needs_no_distributions_of_scipy():
 
 
 @given(st.floats(1e-6, 50.0))
-def test_content_settles_at_the_settled_age_and_not_long_before(decay):
+def test_content_settles_at_settled_age(decay):
     sources = Sources([1.0], [1.0], [decay])
     (age,) = sources.settled_age
     assert age == int(age)

@@ -39,12 +39,12 @@ def check_pair(seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_index_policy_is_optimal_with_two_sources(seed):
+def test_index_is_optimal_for_two(seed):
     check_pair(seed)
 
 
 @pytest.mark.slow
-def test_the_index_policy_is_optimal_on_a_thousand_pairs():
+def test_index_is_optimal_on_pairs():
     for seed in range(60, 1060):
         check_pair(seed)
 
@@ -102,17 +102,17 @@ def check_concave(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_any_fading_leaves_the_index_policy_optimal(seed):
+def test_any_decay_keeps_optimality(seed):
     check_concave(seed)
 
 
 @pytest.mark.slow
-def test_any_fading_leaves_the_index_policy_optimal_on_a_thousand_pairs():
+def test_any_decay_on_a_thousand_pairs():
     for seed in range(40, 1040):
         check_concave(seed)
 
 
-def test_contents_that_grow_for_ever_make_it_false():
+def test_growing_content_breaks_optimality():
     """X_1 = 1 and X_2 = k: the index of source 2 is 0 at every age, and runs of 1 bring 2."""
     for longest in (50, 200):
         ages = np.arange(longest + 1.0)

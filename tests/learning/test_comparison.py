@@ -43,7 +43,7 @@ def test_shapes_reference_and_divergence():
     assert all(0 <= epoch < 800 for _, epoch in wild.diverged)
 
 
-def test_a_learner_earns_the_same_whoever_else_plays():
+def test_learner_ignores_other_players():
     """Its arrivals and its own draws do not depend on the learners listed after it."""
     alone = compare_learners(
         SOURCES,
@@ -69,7 +69,7 @@ def test_regret_loss_and_curves_are_consistent():
     assert (one.steps_to(0.95) < blind.steps_to(0.95)).all()
 
 
-def test_steps_are_counted_to_the_start_of_the_first_good_window():
+def test_steps_to_first_good_window():
     expected = np.zeros((2, 10))
     expected[0, 4:] = 1.0
     curves = LearningCurves(expected, expected.mean(axis=1), expected, expected, (), np.ones(10))
@@ -77,13 +77,13 @@ def test_steps_are_counted_to_the_start_of_the_first_good_window():
     np.testing.assert_array_equal(curves.steps_to(0.5, window=2), [3.0, np.inf])
 
 
-def test_without_a_law_of_utility_content_is_the_printed_one():
+def test_no_utility_law_is_printed_content():
     curves = compared(utility=None)["certainty equivalence"]
     np.testing.assert_allclose(curves.reward, curves.expected.mean(axis=1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3])
-def test_the_reference_is_what_a_simulation_of_the_index_policy_earns(budget):
+def test_reference_equals_index_simulation(budget):
     for sources in (SOURCES, random_sources(6, np.random.default_rng(budget))):
         run = simulate(sources, "whittle", budget, 300, initial_state="fresh")
         np.testing.assert_allclose(index_rewards(sources, budget, 300), run.reward, rtol=1e-6)

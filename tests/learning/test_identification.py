@@ -27,7 +27,7 @@ def gamma(u_star, alpha, k):
     return (k + 1) * m(u_star, alpha, k) - k * m(u_star, alpha, k + 1)
 
 
-def test_the_index_is_a_function_of_the_curve_at_two_ages():
+def test_index_from_two_ages():
     """F1, exactly: it is the subsidy at which cycles of k and of k + 1 epochs tie."""
     for _ in range(100):
         alpha, u_star = Fraction(int(RNG.integers(1, 1000)), 1000), int(RNG.integers(1, 99))
@@ -40,7 +40,7 @@ def test_the_index_is_a_function_of_the_curve_at_two_ages():
         assert stable == pytest.approx(float(subsidy), rel=1e-12)
 
 
-def test_contents_at_two_ages_identify_and_at_one_do_not():
+def test_two_ages_identify():
     """F2: m(b)/m(a) falls strictly from b/a to 1 as mu grows, for a < b."""
     with mpmath.workdps(600):
         for a, b in ((j, k) for j, k in PAIRS if j < k):
@@ -54,7 +54,7 @@ def test_contents_at_two_ages_identify_and_at_one_do_not():
         assert m(u_star, alpha, 2) == Fraction(99, 10)
 
 
-def test_on_the_curve_of_one_age_the_index_is_free():
+def test_index_is_free_on_curve():
     """F3: gamma(j)/c falls strictly from 1 to 0 along alpha for every j <= k."""
     with mpmath.workdps(120):
         for j, k in PAIRS:
@@ -75,7 +75,7 @@ def test_on_the_curve_of_one_age_the_index_is_free():
         assert index_range(j, k, 3.0, slowest=0.3)[0] == pytest.approx(float(exact), rel=1e-12)
 
 
-def test_beyond_the_age_that_is_met_the_index_is_not_free():
+def test_index_is_free_beyond_age():
     """F3 needs j <= k: at older ages the share need not fall along alpha."""
     share = [gamma(1, a, 12) / m(1, a, 2) for a in np.linspace(0.05, 0.95, 50)]
     assert (np.diff(share) > 0).any()
@@ -83,7 +83,7 @@ def test_beyond_the_age_that_is_met_the_index_is_not_free():
         index_range(12, 2, 1.0)
 
 
-def test_what_an_experiment_costs_at_a_price():
+def test_experiment_cost_at_price():
     """F4, exactly: a step to a neighbour of the best gap costs (gamma - price)/k."""
     for _ in range(100):
         alpha, u_star = Fraction(int(RNG.integers(1, 100)), 100), int(RNG.integers(1, 99))
@@ -130,7 +130,7 @@ def test_the_believed_pair_confirms_itself():
     assert (true.error, true.loss) == (0.0, 0.0)
 
 
-def test_which_beliefs_on_the_curve_confirm_themselves():
+def test_self_confirming_beliefs():
     """Those with alpha in (59/139, .8619): gamma(1) < 4 and gamma(2) > 2 at m(2) = 9.9."""
     low, high = 59 / 139, 0.86191
     for alpha in np.linspace(0.02, 0.98, 97):
@@ -142,19 +142,19 @@ def test_which_beliefs_on_the_curve_confirm_themselves():
             assert found.loss == pytest.approx(7 / 60, abs=1e-12)
 
 
-def test_a_belief_that_its_own_cycle_refutes():
+def test_cycle_refutes_belief():
     """Off the curve the same crawls are made, and find something else."""
     found = closed_loop(example(), of([14.0, 8], [0.5, 0.5]), 1)
     assert found.gaps == ((2,), (2,))
     assert found.error == pytest.approx(1 - 9.9 / 10.5, rel=1e-9)
 
 
-def test_a_belief_of_another_size_is_refused():
+def test_belief_needs_own_size():
     with pytest.raises(ValueError, match="the number of sources believed in must be"):
         closed_loop(example(), of([1.0], [0.5]), 1)
 
 
-def test_a_belief_that_fades_slower_than_the_truth_is_followed_at_all_its_ages():
+def test_slow_belief_is_followed():
     """The truth is settled after three epochs, the belief is not: its policy waits on."""
     truth = Sources([200.0, 150.0], [1.0, 1.0], [20.0, 15.0])
     belief = Sources([3.0, 1.0], [1.0, 1.0], [0.5, 0.05])

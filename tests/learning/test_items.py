@@ -20,7 +20,7 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("law", ["exponential", "deterministic", "lognormal"])
-def test_drawn_sums_have_the_means_of_the_integrals(law):
+def test_drawn_sums_have_means(law):
     sources = Sources([4.0, 0.3, 9.0], [1.0, 20.0, 0.1], [0.01, 0.8, 6.0])
     utility = Utility(law, variation=2.0) if law == "lognormal" else Utility(law)
     drawn = sample_items(Arrivals(sources, utility), 40_000, np.random.default_rng(1))
@@ -46,7 +46,7 @@ def test_drawn_sums_have_the_means_of_the_integrals(law):
     ],
     ids=str,
 )
-def test_drawn_sums_have_the_variances_of_the_integrals(utility):
+def test_drawn_sums_have_variances(utility):
     """E[xi^2] Lambda int_0^1 w(s)^2 exp(-2 mu s) ds; w = 1 for worth, s for worth times age."""
     sources = Sources([4.0, 0.3, 9.0], [1.0, 20.0, 0.1], [0.01, 0.8, 6.0])
     drawn = sample_items(Arrivals(sources, utility), 100_000, np.random.default_rng(1))
@@ -59,14 +59,14 @@ def test_drawn_sums_have_the_variances_of_the_integrals(utility):
             assert abs(squares[i].mean() - second[i] * area) < 4.5 * spread[i]
 
 
-def test_worth_is_drawn_as_the_plain_stream_draws_it():
+def test_worth_equals_plain_stream():
     arrivals = Arrivals(SOURCES, Utility("deterministic"))
     plain = arrivals.sample(50, np.random.default_rng(3))
     np.testing.assert_array_equal(sample_items(arrivals, 50, np.random.default_rng(3)).worth, plain)
 
 
 @pytest.mark.parametrize("start", ["fresh", "empty"])
-def test_the_sums_of_a_crawl_are_those_of_its_items(start):
+def test_crawl_sums_equal_items(start):
     """Worth times age at age k has mean u* (1 - (1 + mu k) e^{-mu k})/mu, whatever was crawled."""
     seen = []
 
@@ -90,7 +90,7 @@ def test_the_sums_of_a_crawl_are_those_of_its_items(start):
 
 
 @pytest.mark.parametrize("exploration", ["gain", "estimate", "ucb", "thompson"])
-def test_the_compiled_loop_is_the_plain_loop(exploration):
+def test_compiled_loop_equals_plain(exploration):
     drawn = sample_items(Arrivals(SOURCES), 500, np.random.default_rng(2))
     options = CertaintyEquivalenceOptions(exploration)
     slow = play(SOURCES, CertaintyEquivalence(4, options), drawn, 2, np.random.default_rng(4))
@@ -111,7 +111,7 @@ def test_learners_of_sums_are_shown_sums():
 
 
 @pytest.mark.parametrize(("mu", "age"), [(0.05, 3), (0.5, 1), (1.0, 1), (1.0, 6), (3.0, 2)])
-def test_items_at_any_one_age_identify_both_parameters(mu, age):
+def test_items_identify_both_parameters(mu, age):
     """The estimate is the one root of A/R = 1/mu - k/(e^{mu k} - 1); sums leave mu open."""
     u_star = 7.0
     worth = u_star * -np.expm1(-mu * age)
@@ -130,7 +130,7 @@ def test_items_at_any_one_age_identify_both_parameters(mu, age):
     assert np.ptp(profile._state.profile[0]) < 1e-9 * worth
 
 
-def test_the_estimate_is_the_maximum_of_the_likelihood_of_items():
+def test_estimate_maximises_likelihood():
     rng = np.random.default_rng(5)
     mu, u_star, learner = 0.6, 20.0, CertaintyEquivalence(1)
     worths, ages, gaps = [], [], rng.integers(1, 6, 400)
@@ -163,6 +163,6 @@ def test_the_estimate_is_the_maximum_of_the_likelihood_of_items():
         (lambda: ItemSums.of([[1.0]], []), "age must have an entry for each of 1 arms"),
     ],
 )
-def test_sums_that_no_items_have_are_refused(call, message):
+def test_impossible_sums_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()

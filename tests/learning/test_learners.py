@@ -68,7 +68,7 @@ def exponential(horizon, seed=0, sources=SOURCES):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_the_compiled_loop_is_the_plain_loop(name):
+def test_compiled_loop_equals_plain(name):
     content = exponential(600)
     slow = play(SOURCES, MAKERS[name](), content, 2, np.random.default_rng(4))
     fast = MAKERS[name]().play(SOURCES, content, 2, np.random.default_rng(4))
@@ -79,13 +79,13 @@ def test_the_compiled_loop_is_the_plain_loop(name):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_the_loop_is_cached_by_the_code_of_both_steps(name):
+def test_cache_depends_on_both_steps(name):
     learner = type(MAKERS[name]())
     loop, *steps = (k.py_func.__module__ for k in (learner.loop, learner.choose, learner.learn))
     assert set(steps) <= modules_behind([loop])
 
 
-def test_a_fixed_policy_earns_its_long_run_value():
+def test_fixed_policy_earns_long_run():
     for policy, name in ((WhittlePolicy(SOURCES), "whittle"), (RoundRobinPolicy(), "round-robin")):
         run = play(SOURCES, Fixed(policy), exponential(3000), 1, np.random.default_rng(0))
         value = long_run_cycle(SOURCES, name, 1).average_reward
@@ -140,7 +140,7 @@ def test_certainty_equivalence_loses_next_to_nothing(exploration, budget, bound)
     assert 1 - np.mean(earned) / best < bound
 
 
-def test_rewards_in_another_unit_lead_to_the_same_crawls():
+def test_unit_of_reward_is_irrelevant():
     grown = Sources(SOURCES.arrival_rate, SOURCES.mean_utility * 1e-4, SOURCES.decay_rate)
     content = exponential(500)
     for name in EXPLORATIONS:
@@ -166,7 +166,7 @@ def fed(learner, contents, epochs, start=1):
 
 
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
-def test_an_arm_that_showed_nothing_is_tried_again_ever_less_often(exploration):
+def test_empty_arm_is_retried_rarely(exploration):
     made = partial(CertaintyEquivalence, 2, plain(exploration))
     early, late = fed(made(), [1.0, 0.0], 500)[1], fed(made(), [1.0, 0.0], 5000)[1]
     assert 3 < early < 40
@@ -174,14 +174,14 @@ def test_an_arm_that_showed_nothing_is_tried_again_ever_less_often(exploration):
 
 
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
-def test_arms_that_all_showed_nothing_share_the_crawls(exploration):
+def test_empty_arms_share_crawls(exploration):
     options = plain(exploration)
     crawls = fed(CertaintyEquivalence(3, options), [0.0, 0.0, 0.0], 300)
     assert crawls.min() >= (4 if exploration == "forced" else 60)
 
 
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
-def test_a_sparse_heavy_source_is_found_from_an_empty_start(exploration):
+def test_sparse_heavy_source_is_found(exploration):
     sources = Sources([100.0, 0.05], [0.01, 200.0], [0.5, 0.05])
     for seed in range(6):
         content = exponential(500, seed, sources)
@@ -192,7 +192,7 @@ def test_a_sparse_heavy_source_is_found_from_an_empty_start(exploration):
 
 
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
-def test_a_crawl_at_age_zero_says_nothing(exploration):
+def test_crawl_at_age_zero(exploration):
     learner = CertaintyEquivalence(2, plain(exploration))
     fed(learner, [0.0, 0.0], 1, start=0)
     assert np.isnan(learner.u_star).all()
@@ -206,7 +206,7 @@ def test_a_crawl_at_age_zero_says_nothing(exploration):
 
 
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
-def test_an_arm_that_never_pays_costs_little(exploration):
+def test_worthless_arm_costs_little(exploration):
     dead = Sources([50.0, 50.0, 0.0], np.ones(3), [0.5, 0.2, 0.3])
     options = plain(exploration)
     content = exponential(2000, sources=dead)
@@ -214,12 +214,12 @@ def test_an_arm_that_never_pays_costs_little(exploration):
     assert 4 <= run.crawls[2] < 40
 
 
-def test_the_age_blind_bandit_tries_all_arms_while_none_has_paid():
+def test_age_blind_bandit_tries_all():
     assert fed(AgeBlindUcb(3), [0.0, 0.0, 0.0], 300).min() >= 90
 
 
 @given(total=st.floats(1e-6, 1e6), share=st.floats(1e-9, 1e4))
-def test_the_upper_bound_is_the_poisson_familys_own(total, share):
+def test_upper_bound_is_poisson(total, share):
     slack = share * total
     mean = kernel.upper(total, slack)
     assert total <= mean <= (total + np.sqrt(2.0 * slack * total) + slack) * (1.0 + 1e-12)
@@ -227,7 +227,7 @@ def test_the_upper_bound_is_the_poisson_familys_own(total, share):
     assert lost == pytest.approx(slack, rel=2e-3)
 
 
-def test_the_upper_bound_of_nothing_is_the_slack():
+def test_upper_bound_of_nothing():
     assert kernel.upper(0.0, 3.0) == 3.0
     assert kernel.upper(1e-9, 3.0) == pytest.approx(3.0, rel=1e-6)
 
@@ -247,7 +247,7 @@ def by_search(model, state, arm, age, slack):
 
 
 @pytest.mark.parametrize("age", [1, 7, 256, 257, 4000])
-def test_the_optimistic_index_is_the_largest_of_all_parameters(age):
+def test_optimistic_index_is_maximum(age):
     learner = certainty("ucb")()
     learner.play(SOURCES, exponential(60), 1, np.random.default_rng(0))
     for arm in range(4):
@@ -262,7 +262,7 @@ def test_the_optimistic_index_is_the_largest_of_all_parameters(age):
 
 @pytest.mark.parametrize("epochs", [12, 60, 600])
 @pytest.mark.parametrize("root", [-3.0, -0.2, 0.1, 1.0, 2.5])
-def test_the_signed_root_of_the_likelihood_is_met(epochs, root):
+def test_signed_root_is_attained(epochs, root):
     """The profile of a grid twenty times as fine, with the same crawls."""
     grids = [certainty("thompson", points=points)() for points in (121, 2401)]
     rough, fine = grids
@@ -288,7 +288,7 @@ def test_the_signed_root_of_the_likelihood_is_met(epochs, root):
 
 
 @pytest.mark.parametrize("spread", [0.04, 0.25, 1.0])
-def test_draws_are_narrowed_where_little_is_in_doubt(spread):
+def test_certain_draws_are_narrow(spread):
     """At an age at which the index is u*, drawn with a share v log^2(1 + t)/2 of the variance v."""
     learner = certainty("thompson", spread=spread)()
     learner.play(SOURCES, exponential(4000), 1, np.random.default_rng(0))
@@ -306,7 +306,7 @@ def test_draws_are_narrowed_where_little_is_in_doubt(spread):
         assert deviation(share) / whole == pytest.approx(np.sqrt(expected), rel=0.05)
 
 
-def test_few_items_say_little_of_their_dispersion():
+def test_few_items_inform_dispersion_little():
     """With as many crawls, phi is nearer to that of all arms the fewer items an arm has shown."""
     learner = CertaintyEquivalence(2)
     state, pooled = learner._state, 1.0
@@ -326,7 +326,7 @@ SPARSE = {
 
 @pytest.mark.parametrize("items", [False, True])
 @pytest.mark.parametrize("name", SPARSE)
-def test_the_default_learner_leaves_poor_starts_of_sparse_sources(name, items):
+def test_default_leaves_poor_starts(name, items):
     sources, first = SPARSE[name]
     best = long_run_cycle(sources, "whittle", 1).average_reward
     late = []
@@ -340,7 +340,7 @@ def test_the_default_learner_leaves_poor_starts_of_sparse_sources(name, items):
     assert np.max(late) < 0.03
 
 
-def test_a_memory_follows_a_source_that_changes():
+def test_memory_follows_changes():
     """Estimates of a source whose content triples: the mean of the last `memory` epochs or so."""
     before, after = mean_content(SOURCES, 1000), 3.0 * mean_content(SOURCES, 1000)
     content = np.concatenate([before, after], axis=1)
@@ -353,7 +353,7 @@ def test_a_memory_follows_a_source_that_changes():
     assert estimates[1] < 2.5
 
 
-def test_without_forgetting_a_long_memory_changes_nothing():
+def test_long_memory_changes_nothing():
     content = exponential(300)
     one, two = (
         certainty("ucb", memory=memory)().play(SOURCES, content, 2, np.random.default_rng(0))
@@ -362,7 +362,7 @@ def test_without_forgetting_a_long_memory_changes_nothing():
     np.testing.assert_array_equal(one.crawls, two.crawls)
 
 
-def test_whittle_q_finds_the_index_when_it_sees_everything():
+def test_whittle_q_finds_index():
     """Random crawls: the tables converge to the closed form at ages that are often visited."""
     learner = WhittleQ(4, WhittleQOptions(explore=1e12, subsidy_step=0.1, oldest=16))
     learner.play(SOURCES, mean_content(SOURCES, 60_000), 1, np.random.default_rng(0))
@@ -378,7 +378,7 @@ def test_whittle_q_does_not_run_away():
     assert run.expected[-2000:].mean() > 0.97 * long_run_cycle(SOURCES, "whittle", 2).average_reward
 
 
-def test_joint_q_finds_the_optimum_of_two_noiseless_arms():
+def test_joint_q_finds_optimum():
     two = Sources(SOURCES.arrival_rate[:2], SOURCES.mean_utility[:2], SOURCES.decay_rate[:2])
     learner = JointQ(2, 1, JointQOptions(oldest=8))
     run = learner.play(two, mean_content(two, 30_000), 1, np.random.default_rng(0))
@@ -386,7 +386,7 @@ def test_joint_q_finds_the_optimum_of_two_noiseless_arms():
     assert run.expected[-500:].mean() == pytest.approx(best, rel=0.01)
 
 
-def test_the_age_blind_bandit_stays_far_behind():
+def test_age_blind_bandit_stays_behind():
     run = AgeBlindUcb(4).play(SOURCES, exponential(10_000), 1, np.random.default_rng(0))
     assert run.expected.mean() < 0.9 * long_run_cycle(SOURCES, "whittle", 1).average_reward
 
@@ -425,7 +425,7 @@ def test_options_out_of_range_are_named(call, message):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_world_of_another_size_is_refused(name):
+def test_world_needs_own_size(name):
     two = Sources(SOURCES.arrival_rate[:2], SOURCES.mean_utility[:2], SOURCES.decay_rate[:2])
     with pytest.raises(ValueError, match=r"number of sources must be an integer in \[4, 4\]"):
         MAKERS[name]().play(two, mean_content(two, 5), 2, np.random.default_rng(0))
@@ -450,7 +450,7 @@ def test_whittle_q_explores_ever_less():
     assert share[10**9] == 0
 
 
-def test_whittle_q_ranks_arms_by_the_index_at_their_age():
+def test_whittle_q_ranks_by_index():
     learner = WhittleQ(2, WhittleQOptions(oldest=3))
     learner._state.epoch[0] = 10**12
     learner._state.subsidy[:] = [[1.0, 5.0, 9.0], [2.0, 4.0, 10.0]]
@@ -460,7 +460,7 @@ def test_whittle_q_ranks_arms_by_the_index_at_their_age():
 
 
 @pytest.mark.parametrize("visits", [0, 1, 7])
-def test_whittle_q_moves_by_its_step_size(visits):
+def test_whittle_q_uses_step_size(visits):
     """The first change of an empty table is the reward times step / (1 + v/patience)^(3/4)."""
     options = WhittleQOptions(step=0.4, patience=2.0)
     learner = WhittleQ(2, options)
@@ -484,7 +484,7 @@ def aged(young, older, age, *, floor=1.0, memory=np.inf, budget=1, epoch=100.0):
     return np.where(values == 1.0, 1, 2 * np.sign(values)).astype(int)
 
 
-def test_the_floor_asks_for_what_lacks_and_holds_back_what_is_always_young():
+def test_floor_balances_ages():
     enough = 1.0 * np.log1p(100.0) ** 2
     short = enough - 1
     due, held, free = 2, -2, 1
@@ -506,7 +506,7 @@ def test_the_floor_asks_for_what_lacks_and_holds_back_what_is_always_young():
     assert aged([0.0], [0.0], [1], floor=0.0).tolist() == [free]
 
 
-def test_a_source_that_is_always_crawled_is_held_back_until_it_is_known():
+def test_frequent_source_waits_until_known():
     """A floor without holds leaves it unknown: nothing else asks for it at an older age."""
     sources = Sources(np.array([30, 10, 14]) * -np.log([0.6, 0.1, 0.5]) / 4, [4.0] * 3,
                       -np.log([0.6, 0.1, 0.5]))  # fmt: skip
@@ -518,7 +518,7 @@ def test_a_source_that_is_always_crawled_is_held_back_until_it_is_known():
 
 
 @pytest.mark.parametrize("price", [0.0, 0.5, 3.0, 6.9, 8.0])
-def test_search_gain_finds_the_pair_of_largest_gain_in_the_set(price):
+def test_search_gain_finds_best_pair(price):
     learner = certainty("gain")()
     learner.play(SOURCES, exponential(60) / 50, 1, np.random.default_rng(0))
     model, state, slack = learner._model, learner._state, 2.0
@@ -538,7 +538,7 @@ def test_search_gain_finds_the_pair_of_largest_gain_in_the_set(price):
             assert found[1] == pytest.approx(np.exp(model.log_mu[inside][best[1]]), rel=0.1)
 
 
-def test_the_best_gap_is_the_least_at_which_the_index_reaches_the_price():
+def test_best_gap_reaches_price():
     model = CertaintyEquivalence(1)._model
     for point in range(0, 121, 10):
         decay = np.exp(model.log_mu[point])

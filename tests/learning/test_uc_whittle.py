@@ -22,7 +22,7 @@ def advantage(curve, subsidy, k):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_index_of_any_curve_is_the_subsidy_at_which_it_ties(seed):
+def test_curve_index_ties_at_subsidy(seed):
     rng = np.random.default_rng(seed)
     curve = np.abs(rng.normal(size=6)).cumsum() if seed % 2 else rng.random(6)
     index = np.empty(6)
@@ -32,7 +32,7 @@ def test_the_index_of_any_curve_is_the_subsidy_at_which_it_ties(seed):
         assert advantage(curve, index[k - 1] + 1e-6, k) < 0
 
 
-def test_the_index_of_a_fading_source_is_its_closed_form():
+def test_fading_source_has_closed_form():
     sources = Sources([3.0], [2.0], [0.4])
     ages = np.arange(1, 60)
     curve, index = sources.state_at_age(ages[:, None])[:, 0], np.empty(59)
@@ -41,7 +41,7 @@ def test_the_index_of_a_fading_source_is_its_closed_form():
     np.testing.assert_allclose(index[:40], truth, rtol=1e-6)
 
 
-def test_an_age_never_crawled_gets_the_largest_content_found():
+def test_unseen_age_gets_largest_content():
     learner = UcWhittle(2, UcWhittleOptions(oldest=3, episode=1))
     rng = np.random.default_rng(0)
     assert learner.select(Observation(0, np.array([1, 2]), np.zeros(2)), 1, rng).tolist() == [1]
@@ -50,7 +50,7 @@ def test_an_age_never_crawled_gets_the_largest_content_found():
     assert (learner.index == 5.0).all()  # flat curves: nothing is gained by waiting
 
 
-def test_indices_stand_for_an_episode_and_draw_near_the_truth():
+def test_indices_approach_truth():
     sources = Sources([3.0, 2.0], [1.0, 1.5], [0.5, 0.3])
     learner = UcWhittle(2, UcWhittleOptions(oldest=2, episode=50))
     before = learner.index

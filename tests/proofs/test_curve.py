@@ -139,7 +139,7 @@ def test_falsified_solutions_are_refused():
         assert not wrong.solves(theta, V)
 
 
-def test_no_strategy_costs_less_than_the_curve():
+def test_no_strategy_beats_curve():
     rng = random.Random(3)
     for system in systems(5, 3):
         theta, V, curve = system.optimum()
@@ -177,7 +177,7 @@ def large_weights(N, K, lam, mu, gamma):
     return (mu * (K > 1) + 2 * lam * (N - 1)) * total - lam * (N - 1) * load**K <= gamma
 
 
-def test_weights_of_the_corollaries_are_those_of_exact_optima():
+def test_corollary_weights_are_exact():
     rng = random.Random(4)
     held = Counter()
     for _ in range(12):
@@ -197,7 +197,7 @@ def test_weights_of_the_corollaries_are_those_of_exact_optima():
     assert min(held[key, side] for key in ("low", "high") for side in (True, False)) > 5
 
 
-def test_page_names_theorems_of_the_right_files():
+def test_page_names_right_files():
     assert len(TABLE) == PAGE.count(":label: curve-")
     built = (PROOFS / "_CoqProject").read_text(encoding="utf-8").split()
     for label, names, files in TABLE:
@@ -210,7 +210,7 @@ def test_page_names_theorems_of_the_right_files():
         assert f"[{label}]" in text, f"no file of {paths} says that it proves {label}"
 
 
-def test_pages_name_theorems_that_stand_in_the_file_they_name():
+def test_named_theorems_exist():
     named = 0
     for page in BOOK.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
@@ -229,7 +229,7 @@ def test_every_coq_file_is_built():
     assert found == {name for name in built if name.endswith(".v")}
 
 
-def test_rows_marked_as_checked_rest_on_checked_theorems():
+def test_checked_rows_have_theorems():
     checked = {label for label, *_ in TABLE}
     marked = 0
     for path in (ROOT / "book").glob("[a-z]*/*.py"):
@@ -248,7 +248,7 @@ def test_example_is_what_the_solver_finds():
 
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
-def test_make_says_how_to_get_coq_and_refuses_gaps(tmp_path):
+def test_make_refuses_gaps(tmp_path):
     proofs = shutil.copytree(PROOFS, tmp_path / "proofs", ignore=BUILT)
     tools = tmp_path / "bin"
     tools.mkdir()
@@ -296,7 +296,7 @@ def built(tmp_path_factory):
 
 @pytest.mark.slow
 @needs_coq
-def test_proofs_rest_on_the_assumptions_that_the_page_prints(built):
+def test_printed_assumptions_are_complete(built):
     _, output = built
     printed = re.search(r"```coq\n(ClassicalDedekindReals.*?)```", PAGE, re.DOTALL)[1]
     names = re.findall(r"^([\w.]+)\b *(?::|$)", printed, re.MULTILINE)
@@ -311,7 +311,7 @@ def test_proofs_rest_on_the_assumptions_that_the_page_prints(built):
 @pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize("seed", [1, 2])
-def test_coq_accepts_exact_optima_and_refuses_falsified_ones(built, seed):
+def test_coq_refuses_falsified_optima(built, seed):
     folder, _ = built
     rng = random.Random(seed)
     rates = [Fraction(rng.randint(1, 9), rng.randint(1, 9)) for _ in range(3)]

@@ -15,7 +15,7 @@ from book.ephemeral.at_scale import (
 )
 
 
-def test_crawls_are_those_of_a_full_ranking():
+def test_crawls_equal_full_ranking():
     rng = np.random.default_rng(1)
     sources = lognormal_sources(5000, rng)
     assert ranked_in_full(sources, 50, spread_ages(sources, 50, rng), 40) == (40, 40)

@@ -60,7 +60,7 @@ def test_date_is_read(text):
     ["", "yesterday", "3 hours ago", "June 2026", "2026", "12", "10:00", "Monday", "0000-00-00",
      "2026-02-30", "Mon, 15 Xyz 2026 10:00:00 GMT", "1" * 500, "Mon, 15 Jun 2026 No/Where"],
 )  # fmt: skip
-def test_text_without_day_and_year_is_none(text):
+def test_incomplete_date_is_none(text):
     assert unix_times([text]) == [None]
 
 

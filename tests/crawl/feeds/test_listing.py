@@ -31,7 +31,7 @@ def listings(n, rate, count, rng):
 
 @pytest.mark.parametrize("memory", [0.3, 2.0, np.inf])
 @pytest.mark.parametrize("rate", [0.2, 3.0])
-def test_two_items_give_the_rate_without_bias_whatever_is_forgotten(rate, memory):
+def test_two_items_give_unbiased_rate(rate, memory):
     """Both ages integrated out, without the step of the proof that conditions on one of them."""
 
     def estimate(newest, oldest):
@@ -46,7 +46,7 @@ def test_two_items_give_the_rate_without_bias_whatever_is_forgotten(rate, memory
 
 
 @pytest.mark.parametrize(("n", "memory"), [(3, 1.0), (15, 4.0), (15, np.inf)])
-def test_more_items_give_the_rate_without_bias(n, memory):
+def test_more_items_give_unbiased_rate(n, memory):
     rng = np.random.default_rng(n)
     ratios = [np.divide(*listing_window(ages, memory)) for ages in listings(n, 2.0, 6_000, rng)]
     error = np.std(ratios) / np.sqrt(len(ratios))
@@ -59,7 +59,7 @@ def test_fewer_than_two_items_tell_nothing(n):
     assert listing_window([3.0] * n) == (0.0, 0.0)
 
 
-def test_all_at_one_instant_is_no_window_of_length_zero():
+def test_equal_dates_give_no_window():
     assert listed_ages([5.0] * 6, now=5.0) == ()
 
 
@@ -68,7 +68,7 @@ def test_all_at_one_instant_is_no_window_of_length_zero():
 
 @pytest.mark.parametrize("n", [2, 3, 15])
 @pytest.mark.parametrize("load", [0.3, 5.0, 40.0])
-def test_a_window_cut_at_what_was_seen_before_has_no_bias(n, load):
+def test_cut_window_is_unbiased(n, load):
     rate, cut = 2.0, load / 2.0
     law, count = stats.gamma(n, scale=1 / rate), stats.poisson(load)
     whole = integrate.quad(lambda x: (n - 1) / x * law.pdf(x), 0, cut, epsabs=1e-12)[0]
@@ -77,7 +77,7 @@ def test_a_window_cut_at_what_was_seen_before_has_no_bias(n, load):
 
 
 @pytest.mark.parametrize("load", [0.5, 3.0, 20.0])
-def test_a_listing_that_is_cut_by_time_is_too_small_by_the_chance_of_nothing(load):
+def test_time_limited_listing_bias(load):
     rate = 2.0
     cut = load / rate
 
@@ -93,7 +93,7 @@ def test_a_listing_that_is_cut_by_time_is_too_small_by_the_chance_of_nothing(loa
 
 @pytest.mark.parametrize("n", [2, 5, 15])
 @pytest.mark.parametrize("later", [0.1, 2.0, 50.0])
-def test_the_bias_of_a_listing_and_a_later_count(n, later):
+def test_listing_and_later_count_bias(n, later):
     rate = 2.0
     mean = expectation(lambda x: (n - 1 + rate * later) / (x + later), n, rate)
     bias = -expectation(lambda x: later / (x + later) ** 2, n, rate)
@@ -102,7 +102,7 @@ def test_the_bias_of_a_listing_and_a_later_count(n, later):
 
 
 @pytest.mark.parametrize("windows", [1, 3, 20])
-def test_windows_of_new_items_alone_with_one_border_left_out(windows):
+def test_window_without_one_border(windows):
     n, rate = 5, 2.0
     assert expectation(lambda x: (windows * n - 1) / x, windows * n, rate) == pytest.approx(rate)
 
@@ -110,7 +110,7 @@ def test_windows_of_new_items_alone_with_one_border_left_out(windows):
 @pytest.mark.parametrize("memory", [2.0, 30.0, np.inf])
 @pytest.mark.parametrize("prior", [(1.0, 0.1), (1.0, 5.0), (0.3, 2.0)])
 @pytest.mark.parametrize("n", [3, 15])
-def test_the_bias_of_a_prior_is_within_its_bound(n, prior, memory):
+def test_prior_bias_is_bounded(n, prior, memory):
     (a, b), rate = prior, 2.0
 
     def estimate(x):
@@ -143,13 +143,13 @@ def test_dates_that_lie_are_not_believed(lie):
 
 
 @pytest.mark.parametrize("n", [2, 5, 15, 100])
-def test_honest_dates_are_believed_but_in_one_listing_of_ten_thousand(n):
+def test_honest_dates_are_accepted(n):
     ages = listings(n, 1.0, 5_000, np.random.default_rng(n))
     believed = sum(bool(listed_ages((1e6 - row).tolist(), 1e6)) for row in ages)
     assert believed >= stats.binom(5_000, 1 - 1e-4).ppf(1e-4)
 
 
-def test_a_clock_that_is_a_little_ahead_is_believed():
+def test_fast_clock_is_accepted():
     assert listed_ages([1010.0, 900.0, 800.0], 1000.0) == (0.0, 100.0, 200.0)
 
 
@@ -171,31 +171,31 @@ def days(*ages):
     return tuple(DAY * age for age in ages)
 
 
-def test_the_first_listing_gives_the_rate_without_its_border():
+def test_first_listing_excludes_its_border():
     policy = learner(shape=1e-9)
     assert seen(policy, 1, items=3, ages=days(1, 2, 4)) == pytest.approx(0.5)
 
 
-def test_later_fetches_are_counted_whatever_the_dates():
+def test_later_fetches_are_counted():
     policy = learner(shape=1e-9)
     seen(policy, 1, items=3, ages=days(1, 2, 4))
     assert seen(policy, 6, items=3, known=2, ages=()) == pytest.approx(0.5)
     assert seen(policy, 10, items=0, known=5) == pytest.approx(5 / 20)
 
 
-def test_a_later_listing_of_new_items_alone_counts_its_own_window():
+def test_new_listing_counts_its_window():
     policy = learner(shape=1e-9)
     seen(policy, 1, items=3, ages=days(1, 2, 4))
     assert seen(policy, 100, items=3, ages=days(1, 3, 6)) == pytest.approx(5 / 10)
 
 
-def test_without_dates_the_first_fetch_tells_nothing():
+def test_undated_first_fetch_is_ignored():
     policy = learner(shape=1e-9)
     assert seen(policy, 1, items=15) == pytest.approx(1.0)  # the mean of a prior without data
     assert seen(policy, 10, items=5, known=10) == pytest.approx(0.5)
 
 
-def test_a_first_listing_that_counts_contradict_is_dropped():
+def test_contradicted_listing_is_dropped():
     policy = learner(shape=1e-9)
     hour = 1 / 24
     assert seen(policy, 1, items=15, ages=days(*(hour * np.arange(1, 16)))) > 20
@@ -204,7 +204,7 @@ def test_a_first_listing_that_counts_contradict_is_dropped():
     assert rate == pytest.approx(3 / 15)
 
 
-def test_what_was_seen_long_ago_is_forgotten():
+def test_old_counts_fade():
     policy = ListingIndex(2, half_life=1.0, seconds=DAY, memory=10.0)
     often, seldom = days(*range(1, 11)), days(*range(100, 1100, 100))
     policy.observe([Outcome(i, "found", items=10, ages=(often, seldom)[i]) for i in (0, 1)])
@@ -213,7 +213,7 @@ def test_what_was_seen_long_ago_is_forgotten():
     assert policy.rate[1] == pytest.approx(policy.rate[0], rel=0.2)  # the mean of the prior
 
 
-def test_what_a_feed_states_its_items_are_worth_is_learned():
+def test_stated_values_are_learned():
     policy = learner()
     for _ in range(40):
         seen(policy, 2, items=2, known=9, ages=days(0.5, 1, *range(3, 12)), reward=7 * 0.5**0.5)
@@ -222,7 +222,7 @@ def test_what_a_feed_states_its_items_are_worth_is_learned():
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_mean_of_the_prior_makes_the_counts_most_likely(seed):
+def test_prior_mean_maximises_likelihood(seed):
     """Counts of a Poisson number with a gamma rate are negative binomial.
 
     Of many sources that were hardly watched the posterior is the prior: expectation-maximisation
@@ -247,7 +247,7 @@ def test_the_mean_of_the_prior_makes_the_counts_most_likely(seed):
     assert mean_rate(unwatched[1], unwatched[0], shape) == found
 
 
-def test_the_mean_of_the_prior_is_found_at_the_ends_of_what_floats_hold():
+def test_prior_mean_at_float_limits():
     """Where all were watched alike it is the common ratio; without items it is 1."""
     for time in (1e-300, 1.0, 1e300):
         for shape in (1e-9, 1.0, 1e9):
@@ -259,14 +259,14 @@ def test_the_mean_of_the_prior_is_found_at_the_ends_of_what_floats_hold():
     assert mean_rate(zero, tiny, 1.0) == mean_rate(np.ones(2), zero, 1.0) == 1
 
 
-def test_a_source_that_was_never_fetched_comes_first():
+def test_unfetched_source_comes_first():
     policy = ListingIndex(3, half_life=1.0, seconds=DAY)
     policy.observe([Outcome(1, "found", items=3, ages=days(0.1, 0.2, 0.3))])
     value = policy.index(np.array([9, 9, 9]))
     assert np.isinf(value).tolist() == [True, False, True]
 
 
-def test_the_reader_hands_over_what_the_learner_needs():
+def test_reader_feeds_the_learner():
     def item(id, date):
         return f"<item><guid>{id}</guid><pubDate>{date}</pubDate></item>"
 
@@ -305,7 +305,7 @@ def crawl(site, policy, **settings):
     return crawl_in_process(site, given | settings)
 
 
-def test_a_crawl_by_listings_knows_the_rates_and_finds_more_than_the_one_by_worths():
+def test_listings_beat_worths():
     site = a_site()
     by_dates = crawl(site, "listing_index")
     log = by_dates.store.frame()
@@ -320,7 +320,7 @@ def test_a_crawl_by_listings_knows_the_rates_and_finds_more_than_the_one_by_wort
     assert found > 0.93 * known["reward"][known["epoch"] >= 10].sum()
 
 
-def test_the_learner_goes_on_where_it_was_killed(tmp_path):
+def test_killed_learner_continues(tmp_path):
     """Fetches of an open epoch come back from the journal with all that they showed."""
 
     def frontier():

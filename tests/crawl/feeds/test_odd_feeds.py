@@ -140,7 +140,7 @@ def test_ids_that_change_are_not_used():
     assert read(undated[1], read(undated[0]).memory).known == 1
 
 
-def test_listing_of_new_items_alone_is_new():
+def test_replaced_listing_is_new():
     feeds = [rss(f"<guid>{i}</guid><title>Update</title>") for i in "ab"]
     again = read(feeds[1], read(feeds[0]).memory)
     assert (len(again.items), again.known) == (1, 0)
@@ -452,7 +452,7 @@ def test_letters_are_read(name):
     assert values(read(body, kind=kind), "title") == [title]
 
 
-def test_ids_differ_by_letters_that_fit_no_encoding():
+def test_undecodable_letters_keep_ids_apart():
     body = (declared("utf-8") + rss(*(f"<guid>caf{e}</guid>" for e in "éèê"))).encode("latin-1")
     assert values(read(body), "id") == ["café", "cafè", "cafê"]
     body = rss(*(f"<guid>{i}</guid>" for i in "ABC")).encode()

@@ -55,7 +55,7 @@ def test_readings_are_those_in_place(processes):
 
 
 @pytest.mark.parametrize(("memory", "words"), [("loop", "longer than"), ("end", "ended with")])
-def test_long_or_deadly_reading_costs_one_fetch(processes, caplog, memory, words):
+def test_slow_reading_costs_one_fetch(processes, caplog, memory, words):
     readers = processes(Misbehaving(), seconds=0.2)
     evil, good = readers.submit(FEED, memory), readers.submit(FEED, "")
     with caplog.at_level(logging.WARNING), pytest.raises(Unreadable, match=words):
@@ -120,7 +120,7 @@ class Feeds(BaseHTTPRequestHandler):
         pass
 
 
-def test_endless_reading_does_not_stop_a_crawl(tmp_path):
+def test_endless_reading_is_stopped(tmp_path):
     """It fails and is named in the log; the other feed is read, and its item delivered."""
     (tmp_path / "endless.py").write_text(ENDLESS)
     with ThreadingHTTPServer(("127.0.0.1", 0), Feeds) as server:

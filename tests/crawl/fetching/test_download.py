@@ -85,7 +85,7 @@ def test_hostile_connections_are_closed(tmp_path, monkeypatch):
     assert len(log) >= 3
 
 
-def test_interrupt_ends_a_crawl_of_silent_hosts(tmp_path):
+def test_interrupt_ends_silent_crawl(tmp_path):
     """Long before the time-out; what was under way is asked again, and not settled as failed."""
     listener = socket.create_server(("127.0.0.1", 0))
     accepted, connections = threading.Event(), []

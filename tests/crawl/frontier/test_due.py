@@ -19,7 +19,7 @@ def dates(sources, ages=1, **options):
     return due_dates(sources, urls, np.broadcast_to(ages, len(sources)), NOW, **given)
 
 
-def test_a_source_is_due_at_the_first_age_whose_index_reaches_the_threshold():
+def test_due_age_reaches_threshold():
     sources = some_sources(9)
     found = dates(sources)
     theta = relaxed_problem(sources, 2.0).subsidy
@@ -31,7 +31,7 @@ def test_a_source_is_due_at_the_first_age_whose_index_reaches_the_threshold():
     assert found["due_age"].tolist() == first.tolist()
 
 
-def test_the_date_is_that_of_the_last_fetch_and_the_interval():
+def test_due_date_adds_interval():
     found = dates(some_sources(9), ages=[0, 1, 2, 3, 4, 5, 6, 7, 800])
     last = NOW.tz_convert("UTC") - pd.to_timedelta(3600.0 * np.r_[0:8, 800], unit="s")
     assert (found["next_fetch"] == last + pd.to_timedelta(found["interval"], unit="s")).all()
@@ -40,14 +40,14 @@ def test_the_date_is_that_of_the_last_fetch_and_the_interval():
     assert not found["overdue"].all()
 
 
-def test_who_is_never_due_gets_the_longest_interval():
+def test_never_due_gets_longest_interval():
     sources = Sources([1.0, 0.0], [1.0, 1.0], [0.5, 0.5])
     found = dates(sources, budget=None, threshold=0.5, longest=7200.0)
     assert np.isinf(found["due_age"][1])
     assert found["interval"].tolist()[1] == 7200
 
 
-def test_the_dates_ask_for_the_budget_on_average():
+def test_due_dates_meet_budget():
     sources = some_sources(200)
     found = dates(sources, budget=20.0)
     assert (3600.0 / found["interval"]).sum() == pytest.approx(20.0, abs=1.0)
@@ -65,7 +65,7 @@ def test_intervals_are_the_nearest_whole_seconds(seconds):
     assert low <= (seconds / found["interval"])[exact < 1e9].sum() <= high
 
 
-def test_no_interval_is_shorter_than_a_second():
+def test_intervals_last_a_second():
     found = dates(some_sources(3), seconds=0.3, budget=2.9)
     assert found["interval"].min() == 1
 
@@ -80,13 +80,13 @@ def test_no_interval_is_shorter_than_a_second():
         (Sources([3.0], [1.0], [0.5]), 0.3),
     ],
 )
-def test_sources_that_tie_ask_for_exactly_the_budget(sources, budget):
+def test_ties_meet_budget_exactly(sources, budget):
     found = dates(sources, budget=budget, seconds=1e6, longest=1e10)
     assert (1e6 / found["interval"]).sum() == pytest.approx(budget, rel=1e-5)
     assert (found["interval"] >= 1e6 * found["due_age"] * (1 - 1e-9)).all()
 
 
-def test_dates_are_whole_seconds_of_a_present_that_is_not():
+def test_dates_are_whole_seconds():
     present = NOW + pd.Timedelta("0.7s")
     found = due_dates(some_sources(3), ["a", "b", "c"], [0, 1, 2], present, seconds=9.0, budget=1.0)
     left = found["interval"] - 9 * np.arange(3)
@@ -94,19 +94,19 @@ def test_dates_are_whole_seconds_of_a_present_that_is_not():
     assert dates(some_sources(3), seconds=0.5, longest=2.0)["interval"].max() <= 2
 
 
-def test_there_is_one_address_and_one_age_a_source():
+def test_one_age_per_source():
     for urls, ages in ((["a"], [1, 1]), (["a", "b"], [1]), (["a"], [1]), (["a"] * 3, [1, 1])):
         with pytest.raises(ValueError, match="ages and urls must have 2 entries"):
             due_dates(some_sources(2), urls, ages, NOW, seconds=1.0, budget=1.0)
 
 
-def test_a_source_that_was_never_fetched_is_overdue():
+def test_unfetched_source_is_overdue():
     found = dates(some_sources(3), ages=[10**12, 1, 1])
     assert found["overdue"].tolist()[0]
     assert found["next_fetch"][0] < NOW
 
 
-def test_csv_and_json_lines_hold_the_same_and_parse(tmp_path):
+def test_csv_equals_json_lines(tmp_path):
     found = dates(some_sources(5))
     fields = {
         "nutch": ["url", "fetchTime", "fetchInterval"],
@@ -141,7 +141,7 @@ def test_what_is_wrong_is_named(options, message):
         dates(some_sources(3), **options)
 
 
-def test_a_date_without_zone_and_an_unknown_format_are_refused(tmp_path):
+def test_unknown_dates_are_refused(tmp_path):
     with pytest.raises(ValueError, match="time zone"):
         due_dates(some_sources(1), ["u"], [1], NOW.tz_localize(None), seconds=1.0, budget=1.0)
     found = dates(some_sources(3))

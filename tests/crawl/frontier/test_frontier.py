@@ -43,7 +43,7 @@ def run(crawl, epochs, kind=lambda epoch, source: FOUND, delay=0.0):
     return fetched
 
 
-def test_without_trouble_the_sources_are_those_of_the_simulated_policy():
+def test_frontier_equals_simulation():
     sources = some_sources(7)
     policy = WhittlePolicy(sources)
     fetched = run(frontier(policy, range(7), 2), 60)
@@ -51,7 +51,7 @@ def test_without_trouble_the_sources_are_those_of_the_simulated_policy():
     assert fetched == [np.flatnonzero(column).tolist() for column in crawled.T]
 
 
-def test_the_loop_that_the_page_shows_crawls_a_site():
+def test_documented_loop_crawls_site():
     text = (ROOT / "book" / "crawl" / "crawler.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```python\n(frontier = .*?)```", text, re.DOTALL)
     site = some_site(5)
@@ -72,7 +72,7 @@ def test_the_loop_that_the_page_shows_crawls_a_site():
     assert names["frontier"].age.tolist() == ages
 
 
-def test_the_age_of_a_failed_source_goes_on_and_it_is_left_alone_ever_longer():
+def test_failed_source_backs_off():
     crawl = frontier(SingleSourcePolicy(0), range(1), patience=4)
     fetched = run(crawl, 16, lambda epoch, source: FAILED)
     assert np.flatnonzero([len(arms) for arms in fetched]).tolist() == [0, 1, 3, 7, 11, 15]
@@ -86,7 +86,7 @@ def test_a_success_ends_the_waiting():
     assert (crawl.failures[0], crawl.age[0]) == (0, 1)
 
 
-def test_a_failed_fetch_teaches_nothing_and_the_place_in_the_budget_is_gone():
+def test_failed_fetch_teaches_nothing():
     taught = []
 
     class Taught(TurnPolicy):
@@ -99,21 +99,21 @@ def test_a_failed_fetch_teaches_nothing_and_the_place_in_the_budget_is_gone():
     assert taught == [1, 3]
 
 
-def test_a_forbidden_source_is_not_asked_again_and_others_take_its_place():
+def test_forbidden_source_is_replaced():
     crawl = frontier(budget=2)
     fetched = run(crawl, 6, lambda epoch, source: FORBIDDEN if source == 1 else FOUND)
     assert sum(arms.count(1) for arms in fetched) == 1
     assert all(len(arms) == 2 for arms in fetched)
 
 
-def test_a_forbidden_source_is_asked_again_when_its_rules_may_have_changed():
+def test_forbidden_source_is_retried():
     crawl = frontier(budget=4, seconds=DAY / 2)
     fetched = run(crawl, 12, lambda epoch, source: FORBIDDEN if source == 1 else FOUND)
     fetched_at = [epoch for epoch, arms in enumerate(fetched) if 1 in arms]
     assert fetched_at == [0, 2, 4, 8]  # a day at least, and longer each time
 
 
-def test_a_source_that_is_gone_is_not_asked_until_a_person_says_so():
+def test_gone_source_waits_for_person():
     crawl = frontier(budget=4)
     fetched = run(crawl, 200, lambda epoch, source: GONE if source == 2 else FOUND)
     assert [epoch for epoch, arms in enumerate(fetched) if 2 in arms] == [0]
@@ -121,14 +121,14 @@ def test_a_source_that_is_gone_is_not_asked_until_a_person_says_so():
     assert 2 in run(crawl, 1)[0]
 
 
-def test_a_learner_that_must_try_every_source_does_not_wait_for_a_forbidden_one():
+def test_learner_skips_forbidden_source():
     crawl = frontier(CertaintyEquivalence(4), budget=2)
     fetched = run(crawl, 30, lambda epoch, source: FORBIDDEN if source == 1 else FOUND)
     assert all(len(arms) == 2 for arms in fetched)
 
 
 @pytest.mark.parametrize(("delay", "gap"), [(3.0, 3), (2.5, 3), (1.0, 1)])
-def test_a_crawl_delay_is_a_minimal_age_of_the_host(delay, gap):
+def test_crawl_delay_is_minimal_age(delay, gap):
     """Host 0 has two sources; T = 1."""
     fetched = run(frontier(hosts=[0, 0, 1], budget=3), 30, delay=delay)
     times = [epoch for epoch, arms in enumerate(fetched) if set(arms) & {0, 1}]
@@ -137,13 +137,13 @@ def test_a_crawl_delay_is_a_minimal_age_of_the_host(delay, gap):
     assert {0, 1} <= {arm for arms in fetched for arm in arms}  # both have their turn
 
 
-def test_a_short_crawl_delay_bounds_the_fetches_of_a_host_in_an_epoch():
+def test_short_delay_bounds_host():
     fetched = run(frontier(hosts=[0] * 4, budget=4), 10, delay=0.4)
     assert len(fetched[0]) == 1  # the rules are not known yet
     assert {len(arms) for arms in fetched[1:]} == {2}
 
 
-def test_a_crawl_that_goes_on_from_its_state_does_what_it_would_have_done():
+def test_restored_crawl_is_unchanged():
     def fresh():
         return frontier(CertaintyEquivalence(5), range(5), 2)
 
@@ -157,7 +157,7 @@ def test_a_crawl_that_goes_on_from_its_state_does_what_it_would_have_done():
     assert one.state() == other.state()
 
 
-def test_a_state_of_something_else_is_refused():
+def test_foreign_state_is_refused():
     state = frontier().state()
     with pytest.raises(ValueError, match="CertaintyEquivalence"):
         frontier(CertaintyEquivalence(4)).restore(state)
@@ -208,7 +208,7 @@ class Learner:
         pass
 
 
-def test_a_source_is_settled_once_and_only_if_it_was_chosen():
+def test_source_is_settled_once():
     crawl = frontier(budget=2)
     crawl.choose()
     with pytest.raises(ValueError, match=r"one of \[0, 1\] in epoch 0, got 3"):
@@ -229,7 +229,7 @@ def test_skipped_epochs_count_in_the_ages():
 
 @settings(max_examples=25)
 @given(st.data())
-def test_never_more_than_the_budget_and_never_a_source_that_rests(data):
+def test_budget_and_rests_are_kept(data):
     size = data.draw(st.integers(1, 8))
     hosts = data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
     budget = data.draw(st.integers(1, size))
@@ -249,7 +249,7 @@ def test_never_more_than_the_budget_and_never_a_source_that_rests(data):
 
 @pytest.mark.parametrize("policy", [RoundRobinPolicy(), round_robin(some_sources(40), 4, 1.0)])
 @pytest.mark.parametrize("kind", [FORBIDDEN, FAILED, GONE])
-def test_no_trouble_of_one_source_stops_the_turn_of_the_others(policy, kind):
+def test_trouble_does_not_spread(policy, kind):
     crawl = frontier(policy, range(40), 4)
     fetched = run(crawl, 300, lambda epoch, source: kind if source == 7 else FOUND)
     counts = np.bincount(list(chain(*fetched)), minlength=40)
@@ -259,7 +259,7 @@ def test_no_trouble_of_one_source_stops_the_turn_of_the_others(policy, kind):
     assert counts.sum() == 1200
 
 
-def test_several_sources_of_a_host_have_their_turn():
+def test_host_sources_take_turns():
     """Eight sources on four hosts, a delay of two epochs: four fetches in two epochs."""
     fetched = run(frontier(hosts=[0, 1, 2, 3] * 2, budget=4), 240, delay=2.0)
     counts = np.bincount(list(chain(*fetched)), minlength=8)
@@ -271,7 +271,7 @@ def test_several_sources_of_a_host_have_their_turn():
 
 
 @pytest.mark.parametrize(("size", "budget"), [(7, 3), (40, 4), (5, 5), (1, 1)])
-def test_round_robin_without_trouble_is_that_of_the_model(size, budget):
+def test_round_robin_equals_model(size, budget):
     sources = some_sources(size)
     crawled = simulate(sources, "round-robin", budget, 50, initial_state="fresh").crawled
     fetched = run(frontier(RoundRobinPolicy(), range(size), budget), 50)
@@ -315,7 +315,7 @@ def best_by_host(sources, hosts, budget, delays, epochs=200):
     return found / epochs
 
 
-def test_where_one_host_binds_its_largest_indices_are_fetched_and_not_its_oldest_sources():
+def test_bound_host_fetches_largest_indices():
     """Twelve feeds of one host that allows one fetch an epoch: a budget of one or more is alike."""
     sources = Sources([20.0] * 3 + [0.2] * 9, np.ones(12), np.full(12, 0.5))
     got = [earned(sources, [0] * 12, budget, np.ones(1)) for budget in (1, 2, 4)]
@@ -324,7 +324,7 @@ def test_where_one_host_binds_its_largest_indices_are_fetched_and_not_its_oldest
 
 
 @pytest.mark.parametrize("hosts", [2, 3])
-def test_a_larger_budget_never_earns_less_where_hosts_bind(hosts):
+def test_larger_budget_earns_more(hosts):
     sources = Sources([20.0] * 3 + [0.2] * 9, np.ones(12), np.full(12, 0.5))
     where = [i % hosts for i in range(12)]
     got = [earned(sources, where, budget, np.ones(hosts)) for budget in (1, 2, 3, 6, 12)]
@@ -344,7 +344,7 @@ def some_world(seed):
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_with_crawl_delays_the_best_choice_on_each_host_is_earned(seed):
+def test_crawl_delays_allow_best_choice(seed):
     sources, hosts, budget, delays = some_world(seed)
     hosts = np.unique(hosts, return_inverse=True)[1].tolist()
     best = best_by_host(sources, hosts, budget, delays, epochs=80)
@@ -354,7 +354,7 @@ def test_with_crawl_delays_the_best_choice_on_each_host_is_earned(seed):
     assert earned(sources, hosts, more, delays, epochs=80) >= got * (1 - 1e-9)
 
 
-def test_a_policy_that_draws_is_asked_with_the_same_draws_for_every_number():
+def test_random_policy_keeps_its_draws():
     """All want places on one host: whoever the draw put first gets the one that there is."""
 
     class Shuffled:
@@ -367,7 +367,7 @@ def test_a_policy_that_draws_is_asked_with_the_same_draws_for_every_number():
     assert got == [rng.permutation(6)[0] for _ in range(60)]
 
 
-def test_a_policy_that_wants_fewer_than_the_budget_gets_no_more():
+def test_small_selection_is_kept():
     class Two:
         def select(self, observation, budget, rng):
             return np.array([1, 3])[:budget]
@@ -375,7 +375,7 @@ def test_a_policy_that_wants_fewer_than_the_budget_gets_no_more():
     assert run(frontier(Two(), range(9), 5), 3) == [[1, 3]] * 3
 
 
-def test_rest_over_more_epochs_than_are_counted_can_be_saved():
+def test_long_rest_is_saved():
     crawl = frontier(hosts=range(1), seconds=1e-12, longest=1e12)
     crawl.skip(3)
     crawl.choose()
@@ -385,7 +385,7 @@ def test_rest_over_more_epochs_than_are_counted_can_be_saved():
 
 
 @pytest.mark.parametrize("delay", [1e300, 1e20, 8 * DAY])
-def test_a_delay_beyond_all_bounds_is_the_longest_one(delay):
+def test_excessive_delay_is_capped(delay):
     crawl = frontier(hosts=[0, 1], budget=2, seconds=DAY)
     fetched = run(crawl, 16, delay=0.0)
     crawl.choose()
@@ -401,12 +401,12 @@ def test_a_delay_beyond_all_bounds_is_the_longest_one(delay):
     ("field", "value"),
     [("reward", np.inf), ("reward", -1.0), ("delay", np.nan), ("rest", -1.0), ("host_rest", 1j)],
 )
-def test_an_outcome_that_is_impossible_is_refused(field, value):
+def test_impossible_outcome_is_refused(field, value):
     with pytest.raises(ValueError, match=field):
         Outcome(0, FOUND, **{field: value})
 
 
-def test_a_policy_that_raises_leaves_the_epoch_as_it_was():
+def test_raising_policy_changes_nothing():
     class Angry(TurnPolicy):
         angry = True
 
@@ -426,7 +426,7 @@ def test_a_policy_that_raises_leaves_the_epoch_as_it_was():
     assert (crawl.epoch, crawl.age.tolist()) == (1, [1, 1, 2, 2])
 
 
-def test_what_is_late_counts_for_the_epoch_in_which_it_ends():
+def test_late_fetch_counts_when_done():
     crawl = frontier(CertaintyEquivalence(4), budget=2)
     late, other = crawl.choose().tolist()
     crawl.settle(Outcome(other, FOUND, reward=1.0))
@@ -443,7 +443,7 @@ def test_what_is_late_counts_for_the_epoch_in_which_it_ends():
         crawl.settle(Outcome(late, FOUND))
 
 
-def test_what_ends_between_two_epochs_counts_at_once():
+def test_fetch_between_epochs_counts():
     crawl = frontier(budget=2)
     crawl.choose()
     crawl.close()
@@ -498,7 +498,7 @@ def test_a_reordered_list_changes_nothing():
     assert other.state().sources == one.state().sources
 
 
-def test_new_sources_are_as_never_crawled_and_those_that_come_back_are_as_they_were():
+def test_returning_source_keeps_its_age():
     first = named(["a", "b", "c"])
     run(first, 7)
     memories = {}
@@ -542,7 +542,7 @@ class RecordingLearner:
 
 
 @pytest.mark.parametrize("sees_items", [True, False])
-def test_a_learner_observes_ages_in_epochs_if_they_are_plausible(sees_items):
+def test_learner_observes_plausible_ages(sees_items):
     """Source 1 has no dates, and the items of source 2 are older than its age."""
     policy = RecordingLearner(sees_items)
     crawl = Frontier(policy, range(4), 4, rng=np.random.default_rng(0), seconds=10.0)
@@ -557,7 +557,7 @@ def test_a_learner_observes_ages_in_epochs_if_they_are_plausible(sees_items):
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_refusals_of_a_host_are_counted_by_epoch(order):
+def test_refusals_are_counted_by_epoch(order):
     """Whatever the order in which its sources answer; the count goes on from a state."""
     crawl = frontier(hosts=[0, 0, 1, 1], budget=4)
     run(crawl, 1)  # from now on both sources of a host may be fetched in an epoch

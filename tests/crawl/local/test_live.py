@@ -17,7 +17,7 @@ from analysis.crawl.storage.store import Store
 from analysis.ephemeral import simulate
 
 
-def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says():
+def test_ratio_interval_has_coverage():
     rng = np.random.default_rng(0)
     covered = 0
     for _ in range(400):
@@ -29,7 +29,7 @@ def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says():
 
 
 @pytest.mark.parametrize("place", [slice(0, 0), slice(39, 40), slice(0, 4), slice(0, 40)])
-def test_where_there_is_no_ratio_there_is_none(place):
+def test_no_ratio_without_data(place):
     """All reward of round robin in the last of 40 epochs, in none, or the same in all."""
     other = np.zeros(40)
     other[place] = 2.0
@@ -40,7 +40,7 @@ def test_where_there_is_no_ratio_there_is_none(place):
     ]
 
 
-def test_the_clock_starts_when_it_is_first_asked():
+def test_clock_starts_when_asked():
     clock = Clock(epoch=0.5)
     time.sleep(0.01)
     first = clock()
@@ -69,14 +69,14 @@ def watched(given, pages, capsys):
     return state
 
 
-def test_a_crawl_that_no_epoch_has_ended_has_no_status(tmp_path):
+def test_unfinished_crawl_has_no_status(tmp_path):
     """As on a machine that is too busy to fetch anything in time."""
     Store(tmp_path).close()
     assert live.status(tmp_path) == {}
 
 
 @pytest.mark.process
-def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
+def test_short_crawl_updates_page(capsys):
     """Every policy crawls every epoch or counts it as fallen out; the page shows what is said."""
     for seconds in (4.0, 40.0, 400.0):  # a busy machine may not end an epoch in the first
         pages, given = [], Demonstration(sources=6, budget=2, epoch=0.2, seconds=seconds, port=0)
@@ -99,7 +99,7 @@ def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
     assert "Last epochs" in said
 
 
-def test_epochs_that_fell_out_are_left_out_of_the_prediction():
+def test_missed_epochs_are_excluded():
     given = Demonstration()
     every = np.ones(60, dtype=bool)
     run = simulate(given.feeds(), "whittle", 4, 60, initial_state="fresh")
@@ -124,7 +124,7 @@ def test_a_wrong_argument_is_one_sentence(capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
-def test_a_port_that_is_taken_is_said(capsys):
+def test_taken_port_is_reported(capsys):
     with live._Page(0) as page:
         port = page.address.rpartition(":")[2].strip("/")
         assert main(["live", "--port", port]) == 1

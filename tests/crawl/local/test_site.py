@@ -17,14 +17,14 @@ def worth(site, source, epoch):
     return read_feed(reply, "").reward
 
 
-def test_an_item_is_worth_what_its_age_has_left_of_its_utility():
+def test_worth_decays_with_age():
     site = Site(ONE, [[-3600.0, 1800.0]], [[2.0, 3.0]])
     assert worth(site, 0, 0) == pytest.approx(2 * np.exp(-0.5), rel=1e-15)
     after = 2 * np.exp(-0.5 * 3) + 3 * np.exp(-0.5 * 1.5)
     assert worth(site, 0, 2) == pytest.approx(after, rel=1e-15)
 
 
-def test_a_feed_is_rss_with_the_newest_items_first_and_no_more_than_its_length():
+def test_feed_lists_newest_items():
     site = Site(ONE, [np.arange(10) * 60.0], [np.ones(10)], length=3)
     body = site.reply(0, "/feed/0.xml", {}, site.time(1)).body
     root = ElementTree.fromstring(body)
@@ -33,7 +33,7 @@ def test_a_feed_is_rss_with_the_newest_items_first_and_no_more_than_its_length()
     assert root.find("channel/item/pubDate").text == "Mon, 01 Jan 2024 00:09:00 GMT"
 
 
-def test_nothing_new_is_304_and_something_new_is_not():
+def test_unchanged_feed_is_304():
     site = Site(ONE, [[600.0]], [[1.0]])
     tag = site.reply(0, "/feed/0.xml", {}, site.start).headers["etag"]
     asked = {"if-none-match": tag}
@@ -41,14 +41,14 @@ def test_nothing_new_is_304_and_something_new_is_not():
     assert site.reply(0, "/feed/0.xml", asked, site.start + 600).status == 200
 
 
-def test_the_same_request_has_the_same_reply_whatever_was_asked_before():
+def test_replies_are_repeatable():
     site = random_site(ONE, 10, np.random.default_rng(0))
     first = site.reply(0, "/feed/0.xml", {}, site.time(3))
     site.reply(0, "/feed/0.xml", {}, site.time(9))
     assert site.reply(0, "/feed/0.xml", {}, site.time(3)) == first
 
 
-def test_other_paths_and_hosts_are_not_there():
+def test_other_paths_are_missing():
     site = random_site(Sources([1, 1], [1, 1], [1, 1]), 2, np.random.default_rng(0))
     for path in ("/", "/feed/2.xml", "/feed/-1.xml", "/feed/0", "/robots.txt"):
         assert site.reply(0, path, {}, site.start).status == 404, path
@@ -66,7 +66,7 @@ def test_faults_are_what_they_are_called():
     assert read_feed(replies[3], "").items[0]["id"] == "0-0"
 
 
-def test_random_content_has_the_mean_of_the_model():
+def test_random_content_has_model_mean():
     """u one epoch after a crawl, within four standard errors."""
     sources = Sources([2.0], [1.5], [0.7])
     rng = np.random.default_rng(3)

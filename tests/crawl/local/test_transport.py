@@ -65,12 +65,12 @@ def crawled(tmp_path_factory):
 
 
 @pytest.mark.parametrize("policy", ["index", "learned_index"])
-def test_over_http_and_in_process_are_equal_to_the_byte(crawled, policy):
+def test_http_equals_in_process(crawled, policy):
     folder, _ = crawled
     assert contents(folder / policy) == contents(folder / f"{policy}-in-process")
 
 
-def test_the_server_saw_no_forbidden_path_and_no_fetch_too_soon(crawled):
+def test_server_sees_polite_requests(crawled):
     _, served = crawled
     assert {entry.path for entry in served if entry.host == 1} == {"/robots.txt"}
     feed = [entry.time for entry in served if entry.path == "/feed/2.xml"]
@@ -82,14 +82,14 @@ def test_the_server_saw_no_forbidden_path_and_no_fetch_too_soon(crawled):
     assert min(kinds[status] for status in (200, 304, 503, 504, 404)) > 0
 
 
-def test_a_redirect_to_another_machine_is_not_followed(crawled):
+def test_redirect_to_other_machine_stops(crawled):
     folder, _ = crawled
     log = read_log(folder / "away")
     assert log["kind"].tolist() == ["failed"]
     assert log["status"].tolist() == [0]
 
 
-def test_a_crawl_that_is_killed_and_started_again(tmp_path, capfd):
+def test_killed_crawl_resumes(tmp_path, capfd):
     """SIGKILL in the middle of an epoch: the same log and state, nothing twice, nothing lost."""
     site = some_site(epochs=24, delay=[0.02] * 6)  # slow enough to be met in the middle
     settings = some_settings(site, budget=4, epochs=24, policy="learned_index")
@@ -120,7 +120,7 @@ def test_a_crawl_that_is_killed_and_started_again(tmp_path, capfd):
     assert {at for at, _ in twice} <= {e.time for e in server.served[before - 4 : before]}
 
 
-def test_a_crawl_that_takes_too_long_or_fails_is_an_error(tmp_path):
+def test_failed_crawl_raises(tmp_path):
     site = some_site()
     with FeedServer(site) as server:
         write_sources(tmp_path / "sources.csv", site.sources, server.urls())

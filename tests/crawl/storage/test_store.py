@@ -45,7 +45,7 @@ def dying(function, after, before):
     ("call", "after"),
     [("note", 1), ("note", 8), ("save", 3), ("_put", 4), ("_put", 5), ("_put", 11), ("_put", 12)],
 )
-def test_a_kill_before_or_after_a_write_changes_nothing(tmp_path, monkeypatch, call, after, before):
+def test_kill_around_write_is_harmless(tmp_path, monkeypatch, call, after, before):
     """Writes of one state are one transaction: `_put` is killed within it, too."""
     site = some_site(epochs=6)
     settings = some_settings(site, epochs=6, budget=3, policy="learned_index")
@@ -96,7 +96,7 @@ def test_what_was_kept_comes_back(tmp_path):
     assert memories == {"", "of the fourth"}  # those of epochs that are over are in the state
 
 
-def test_a_log_is_read_while_the_crawl_goes_on(tmp_path):
+def test_log_is_read_during_crawl(tmp_path):
     assert len(read_log(tmp_path)) == 0
     crawl, store = a_crawl(), Store(tmp_path)
     (source,) = crawl.choose().tolist()
@@ -105,7 +105,7 @@ def test_a_log_is_read_while_the_crawl_goes_on(tmp_path):
 
 
 @pytest.mark.parametrize("length", [0, 100, 4096, 9000])
-def test_a_file_that_was_cut_is_refused_or_the_same_crawl(tmp_path, length):
+def test_truncated_file_is_refused(tmp_path, length):
     path = some_folder(tmp_path)
     whole = contents(tmp_path)
     assert whole["fetch"]
@@ -117,7 +117,7 @@ def test_a_file_that_was_cut_is_refused_or_the_same_crawl(tmp_path, length):
             Store(tmp_path).restore(a_crawl())
 
 
-def test_two_hundred_altered_files_are_refused_or_lead_to_a_crawl(tmp_path):
+def test_altered_files_are_refused(tmp_path):
     """Whatever byte is wrong: a sentence that names the file, or a crawl; never another error."""
     rng = np.random.default_rng(0)
     good = some_folder(tmp_path / "good").read_bytes()
@@ -166,7 +166,7 @@ def test_two_hundred_altered_files_are_refused_or_lead_to_a_crawl(tmp_path):
         "PRAGMA user_version = 1",
     ],
 )
-def test_a_state_that_is_impossible_is_refused_by_name(tmp_path, change):
+def test_impossible_state_is_refused(tmp_path, change):
     path = some_folder(tmp_path)
     with sqlite3.connect(path) as base:
         base.execute(change)
@@ -182,7 +182,7 @@ def test_a_state_that_is_impossible_is_refused_by_name(tmp_path, change):
         store.finished(crawl)
 
 
-def test_what_an_earlier_version_left_is_refused(tmp_path):
+def test_older_state_is_refused(tmp_path):
     (tmp_path / "state.npz").write_bytes(b"")
     with pytest.raises(ValueError, match="an earlier version"):
         Store(tmp_path)
@@ -363,7 +363,7 @@ def test_state_names_what_was_learned(tmp_path):
     store.close()
 
 
-def test_a_log_in_memory_is_shown_by_epoch_and_source():
+def test_memory_log_is_shown():
     names, log = ["b", "a"], Log()
     for epoch in (1, 0):
         for number, reward in ((0, 1.0), (1, 2.0)):

@@ -48,7 +48,7 @@ class Places:
         return np.full(size, self.place)
 
 
-def test_the_advice_has_the_law_of_the_relaxed_solution():
+def test_advice_follows_relaxed_law():
     for sources, budget in SETS:
         relaxed = relaxed_problem(sources, budget)
         single = SingleSourcePolicies.of(sources, budget)
@@ -72,12 +72,12 @@ def test_the_advice_has_the_law_of_the_relaxed_solution():
         assert earned == pytest.approx(relaxed.bound, rel=1e-9)
 
 
-def test_a_single_gap_has_a_period_and_two_have_none():
+def test_single_gap_is_periodic():
     single = SingleSourcePolicies(np.array([0, 1, 1, 2, 2]), np.array([0.0, 1.0, 0.3, 1.0, 0.3]))
     assert single.aperiodic().tolist() == [True, True, True, False, True]
 
 
-def test_real_crawls_follow_the_advice_in_four_levels():
+def test_crawls_follow_four_levels():
     sources = four_sources()
     rng = np.random.default_rng(5)
     for budget in (1, 2, 3):
@@ -96,7 +96,7 @@ def test_real_crawls_follow_the_advice_in_four_levels():
             assert policy.virtual_age.tolist() == np.where(asked, 1, virtual + 1).tolist()
 
 
-def test_ages_that_agree_go_on_agreeing_where_the_budget_fits():
+def test_agreement_persists():
     """Gaps 1, 2, 2 fill a budget of two: after the first crawls nothing is lost any more."""
     sources = Sources([5.0, 2.0, 2.0], [1.0] * 3, [0.5] * 3)
     assert SingleSourcePolicies.of(sources, 2).gap.tolist() == [1, 2, 2]
@@ -108,7 +108,7 @@ def test_ages_that_agree_go_on_agreeing_where_the_budget_fits():
         assert run.reward[-20:].mean() == pytest.approx(bound, rel=1e-12)
 
 
-def test_the_id_policy_follows_the_longest_beginning_that_leaves_the_rest_possible():
+def test_id_policy_follows_longest_prefix():
     rng = np.random.default_rng(7)
     for _ in range(60):
         size = int(rng.integers(2, 7))
@@ -170,7 +170,7 @@ def value_by_flows(sources, ages, budget, epochs):
     return -found.fun
 
 
-def test_the_program_of_the_next_epochs_against_flows_and_against_all_lists():
+def test_lookahead_equals_enumeration():
     rng = np.random.default_rng(11)
     for size, budget, epochs in ((2, 1, 4), (3, 1, 3), (3, 2, 5), (4, 2, 3)):
         sources = random_sources(size, rng)
@@ -192,7 +192,7 @@ def test_the_program_of_the_next_epochs_against_flows_and_against_all_lists():
             assert best <= value * (1 + 1e-9)
 
 
-def test_one_epoch_ahead_is_the_myopic_policy():
+def test_one_epoch_lookahead_is_myopic():
     for sources, budget in SETS[:2]:
         ahead = long_run_cycle(sources, LPUpdatePolicy(sources, 1), budget).average_reward
         myopic = long_run_cycle(sources, "myopic", budget).average_reward

@@ -61,7 +61,7 @@ def test_fills_keep_or_reach_the_budget(seed, share):
 
 @pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize("budget", [1, 2, 3])
-def test_with_costs_of_one_all_fills_are_the_index_policy(fill, budget):
+def test_unit_costs_give_index_policy(fill, budget):
     run = simulate_costs(four_sources(), fill, budget)
     cycle = long_run_cycle(four_sources(), "whittle", budget)
     assert run.average_reward == pytest.approx(cycle.average_reward, rel=1e-12)

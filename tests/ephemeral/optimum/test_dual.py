@@ -25,7 +25,7 @@ def test_subsidy_tends_to_the_multiplier(sources, budget):
     assert run.reward[late].mean() == pytest.approx(exact.bound, rel=2e-3)
 
 
-def test_it_starts_where_it_is_told_and_follows_its_recursion():
+def test_descent_follows_recursion():
     run = dual_descent(four_sources(), 2, 50, step=3.0, power=0.7, initial_subsidy=12.0)
     moves = 3.0 / np.arange(1, 51) ** 0.7 * (run.spent - 2)
     assert run.subsidy[0] == 12.0

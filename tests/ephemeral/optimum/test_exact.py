@@ -17,14 +17,14 @@ from tests.families.ephemeral import fast_and_slow, optimum_by_linear_program
 NUMBERS = (19, 34, 35)
 
 
-def test_what_no_source_fits_into_is_not_spent():
+def test_unusable_budget_is_left():
     """A budget is a cost, not a number of sources."""
     sources = four_sources()
     assert optimal_average_reward(sources, 1.5) == optimal_average_reward(sources, 1)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_no_age_beyond_the_last_is_needed_and_no_smaller_ages_earn_more(number):
+def test_last_age_suffices(number):
     """A linear program over all joint ages up to a limit, which has neither of the two cut-offs."""
     sources = random_sources(3, np.random.default_rng([3, number]))
     found = optimal_cycle(sources, 1)
@@ -39,7 +39,7 @@ def test_no_age_beyond_the_last_is_needed_and_no_smaller_ages_earn_more(number):
 
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("number", range(8))
-def test_the_cycle_earns_its_reward_within_its_ages(number, costs):
+def test_cycle_earns_its_reward(number, costs):
     rng = np.random.default_rng([4, number])
     sources = random_sources(3, rng, costs=costs)
     budget = sources.cost.max() * rng.uniform(1.0, 1.6)
@@ -79,7 +79,7 @@ def shares_of_waiting(sources, factor):
     return True
 
 
-def test_sources_wait_no_more_than_the_bound_lets_them():
+def test_waits_respect_bound():
     sets = [fast_and_slow(number) for number in range(8)]
     assert all(shares_of_waiting(sources, 1.0) for sources in sets)
     assert not all(shares_of_waiting(sources, 0.5) for sources in sets)

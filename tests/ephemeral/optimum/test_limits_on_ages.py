@@ -24,7 +24,7 @@ def bound_by_enumeration(sources, budget, least, most, subsidies):
 
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.data())
-def test_bound_under_limits_is_the_minimum_of_the_dual_function(seed, size, data):
+def test_limited_bound_minimises_dual(seed, size, data):
     sources = lognormal_sources(size, np.random.default_rng(seed))
     least = np.array(data.draw(st.lists(st.integers(1, 30), min_size=size, max_size=size)))
     wide = st.sampled_from([0, 3, 50, np.inf])

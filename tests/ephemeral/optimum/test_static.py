@@ -62,12 +62,12 @@ def test_frequencies_are_optimal(seed, share, kind):
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3])
-def test_fluid_formula_promises_more_than_any_policy_earns(budget):
+def test_fluid_formula_overestimates(budget):
     sources = four_sources()
     assert fluid_frequencies(sources, budget).average_reward > relaxed_bound(sources, budget)[0]
 
 
-def test_fluid_formula_is_exact_at_whole_gaps():
+def test_fluid_formula_exact_at_integers():
     sources = four_sources()
     frequency = np.array([1.0, 0.5, 0.25, 0.125])
     schedule = np.zeros((4, 8), dtype=bool)
@@ -89,7 +89,7 @@ def test_random_draws_earn_their_formula(budget):
 
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 7))
-def test_a_spread_schedule_stays_near_its_targets(seed, size):
+def test_spread_schedule_meets_targets(seed, size):
     rng = np.random.default_rng(seed)
     budget = int(rng.integers(1, size))
     f = rng.dirichlet(np.ones(size)) * budget
@@ -103,7 +103,7 @@ def test_a_spread_schedule_stays_near_its_targets(seed, size):
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3])
-def test_what_can_be_carried_out_stays_below_the_optimum(budget):
+def test_feasible_schedules_stay_below_optimum(budget):
     sources = four_sources()
     optimum = optimal_average_reward(sources, budget)
     relaxed = relaxed_problem(sources, budget)
@@ -134,7 +134,7 @@ def test_best_periods_respect_collisions():
     assert gaps not in {(2, 3), (3, 2)}
 
 
-def test_a_schedule_is_played_over_and_over():
+def test_schedule_is_repeated():
     policy = SchedulePolicy(np.array([[True, False], [False, True]]))
     seen = [
         policy.select(Observation(t, np.ones(2, int), np.ones(2)), 1).tolist() for t in range(4)
@@ -164,7 +164,7 @@ def test_wrong_input_is_named(call, message):
         call(four_sources())
 
 
-def test_no_frequency_is_above_one_by_a_rounding():
+def test_frequencies_are_at_most_one():
     rng = np.random.default_rng(2)
     for _ in range(60):
         size = int(rng.integers(2, 12))

@@ -106,7 +106,7 @@ def some_sources(draw, size, costs):
 
 @given(data=st.data(), costs=st.booleans())
 @settings(max_examples=60)
-def test_crawls_are_those_of_a_full_sort(data, costs):
+def test_crawls_equal_full_sort(data, costs):
     size = data.draw(st.integers(1, 9))
     sources = data.draw(some_sources(size, costs))
     budget = data.draw(st.sampled_from([0.5, 1.0, 2.0, 3.3, 20.0]))
@@ -174,7 +174,7 @@ def test_thousands_of_sources(start, costs):
         same_crawl(scheduler, reference, [None, 150.0, 400.0][epoch % 3 if epoch > 60 else 0])
 
 
-def test_crawls_are_those_of_the_published_index():
+def test_crawls_equal_published_index():
     sources = many_sources(3_000, seed=5)
     age = np.ones(len(sources))
     scheduler = Scheduler(sources, 30)
@@ -199,7 +199,7 @@ def test_kernel_agrees_with_the_closed_form(decay, age):
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3])
-def test_four_sources_end_in_the_known_cycle(budget):
+def test_four_sources_reach_cycle(budget):
     scheduler, sources = Scheduler(four_sources(), budget), four_sources()
     cycle = long_run_cycle(sources, "whittle", budget)
     for _ in range(100):
@@ -209,7 +209,7 @@ def test_four_sources_end_in_the_known_cycle(budget):
 
 
 @pytest.mark.parametrize("budget", [0.0, 0.3, 0.999])
-def test_a_budget_below_every_cost_crawls_nothing_and_sorts_nothing(budget):
+def test_tiny_budget_crawls_nothing(budget):
     cost = np.random.default_rng(0).choice([1.0, 2.0, 5.0], 500)
     scheduler = Scheduler(many_sources(500, cost=cost), 20)
     for _ in range(40):
@@ -222,14 +222,14 @@ def test_a_budget_below_every_cost_crawls_nothing_and_sorts_nothing(budget):
     assert level > 0
 
 
-def test_the_first_epoch_may_have_no_budget():
+def test_first_epoch_without_budget():
     cost = np.random.default_rng(0).choice([1.0, 2.0], 50)
     scheduler = Scheduler(many_sources(50, cost=cost), 5)
     assert scheduler.crawl(0)[0].size == 0
     assert scheduler.rebuilds == 0
 
 
-def test_a_budget_for_few_sources_is_found_in_one_sorting():
+def test_few_sources_sorted_once():
     """Only 30 of 3,000 sources cost less than the budget, and none of these is near its turn."""
     cost, rate = np.full(3000, 50.0), np.full(3000, 100.0)
     cost[::100], rate[::100] = 1.0, 0.001
@@ -242,14 +242,14 @@ def test_a_budget_for_few_sources_is_found_in_one_sorting():
     assert scheduler.rebuilds <= before + 1
 
 
-def test_sources_that_are_all_alike_are_sorted_once():
+def test_equal_sources_sorted_once():
     """All are tied, and a threshold on the tie itself would never be low enough."""
     scheduler = Scheduler(Sources(np.ones(3000), np.ones(3000), np.ones(3000)), 1)
     scheduler.crawl()
     assert scheduler.rebuilds == 1
 
 
-def test_a_threshold_that_a_sample_places_changes_no_crawl(monkeypatch):
+def test_sampled_threshold_changes_nothing(monkeypatch):
     seen = []
     count_all = epoch_kernel.demand
     monkeypatch.setattr(
@@ -264,7 +264,7 @@ def test_a_threshold_that_a_sample_places_changes_no_crawl(monkeypatch):
     assert min(every for (every,) in seen[1:]) > 4
 
 
-def test_reward_stays_below_the_relaxed_bound_and_comes_close():
+def test_reward_approaches_relaxed_bound():
     sources = many_sources(20_000, seed=2)
     scheduler = Scheduler(sources, 400, spread_ages(sources, 400, np.random.default_rng(0)))
     for _ in range(300):
@@ -275,7 +275,7 @@ def test_reward_stays_below_the_relaxed_bound_and_comes_close():
     assert scheduler.threshold == pytest.approx(subsidy, rel=0.05)
 
 
-def test_crawl_delays_are_never_broken_and_cost_reward():
+def test_crawl_delays_are_kept():
     sources = many_sources(2_000, seed=4)
     least = np.random.default_rng(1).integers(0, 200, 2_000)
     polite, free = Scheduler(sources, 40, 300, min_age=least), Scheduler(sources, 40, 300)
@@ -289,7 +289,7 @@ def test_crawl_delays_are_never_broken_and_cost_reward():
     assert totals[0] < totals[1]
 
 
-def test_maximal_ages_are_kept_once_they_can_be():
+def test_maximal_ages_are_kept():
     sources = many_sources(1_000, seed=6)
     scheduler = Scheduler(sources, 40, np.arange(1_000) % 30 + 1, max_age=50)
     oldest = []
@@ -299,7 +299,7 @@ def test_maximal_ages_are_kept_once_they_can_be():
     assert max(oldest[100:]) <= 52  # on average 20 of the 40 crawls are asked for by age alone
 
 
-def test_maximal_ages_of_all_sources_share_the_budget():
+def test_maximal_ages_share_budget():
     scheduler = Scheduler(four_sources(), 1, max_age=4)
     with pytest.raises(ValueError, match=r"max_age must not .* budget of 1 an epoch, got 2 for"):
         scheduler.add(four_sources(), max_age=4)
@@ -310,7 +310,7 @@ def test_maximal_ages_of_all_sources_share_the_budget():
     assert len(scheduler) == 8
 
 
-def test_new_costs_may_not_break_the_maximal_ages():
+def test_new_costs_respect_maximal_ages():
     scheduler, twin = (Scheduler(four_sources(), 1.5, max_age=4) for _ in range(2))
     dear = Sources(np.ones(2), np.ones(2), np.ones(2), cost=[1.0, 4.0])
     with pytest.raises(ValueError, match=r"sources must not .* budget of 1.5 an epoch, got 1.75"):
@@ -322,7 +322,7 @@ def test_new_costs_may_not_break_the_maximal_ages():
     assert scheduler.crawl()[0].size == 1
 
 
-def test_a_lowered_budget_refuses_only_what_asks_for_more():
+def test_lowered_budget_refuses_excess():
     scheduler = Scheduler(four_sources(), 1, max_age=4)
     scheduler.budget = 0.5
     scheduler.add(four_sources())
@@ -330,7 +330,7 @@ def test_a_lowered_budget_refuses_only_what_asks_for_more():
         scheduler.add(four_sources(), max_age=1000)
 
 
-def test_maximal_ages_may_take_the_whole_budget_in_spite_of_rounding():
+def test_maximal_ages_fill_budget():
     count = 49  # 49 times 1/49 adds up to more than 1 in some orders
     for size in range(1, count + 1):
         sources = Sources(np.ones(size), np.ones(size), np.ones(size), cost=np.full(size, 0.1))
@@ -338,7 +338,7 @@ def test_maximal_ages_may_take_the_whole_budget_in_spite_of_rounding():
 
 
 @pytest.mark.parametrize("costs", [False, True])
-def test_a_saved_state_goes_on_to_the_same_crawls(tmp_path, costs):
+def test_restored_state_continues(tmp_path, costs):
     cost = np.random.default_rng(0).choice([1.0, 2.0], 500) if costs else 1.0
     scheduler = Scheduler(many_sources(500, cost=cost), 12, min_age=3, max_age=90)
     for _ in range(40):
@@ -354,7 +354,7 @@ def test_a_saved_state_goes_on_to_the_same_crawls(tmp_path, costs):
     assert again.add(many_sources(1)).tolist() == [500]
 
 
-def test_a_schedule_goes_in_and_out_as_csv_parquet_and_frame(tmp_path):
+def test_schedule_formats_agree(tmp_path):
     table = pd.DataFrame(
         {
             "name": ["news", "blog", "forum"],
@@ -435,7 +435,7 @@ def test_demand_falls_where_sources_are_overdue():
 
 
 @pytest.mark.parametrize("costs", [False, True])
-def test_a_floor_leaves_out_what_is_below(costs):
+def test_floor_excludes_small_indices(costs):
     rng = np.random.default_rng(0)
     cost = rng.choice([1.0, 2.0], 300) if costs else 1.0
     sources = many_sources(300, cost=cost)
@@ -450,7 +450,7 @@ def test_a_floor_leaves_out_what_is_below(costs):
     assert scheduler.threshold > epoch_kernel.WAITING
 
 
-def test_a_removed_source_comes_back_under_its_number():
+def test_removed_source_keeps_number():
     scheduler, twin = (
         Scheduler(four_sources(), 1, min_age=2),
         Scheduler(four_sources(), 1, min_age=2),
@@ -471,7 +471,7 @@ def test_a_removed_source_comes_back_under_its_number():
     assert scheduler.add(dear).tolist() == [4]
 
 
-def test_memory_is_at_most_64_bytes_a_source():
+def test_memory_per_source():
     count = 1_000_000
     sources = many_sources(count)
     for ages in (1, spread_ages(sources, 10_000, np.random.default_rng(0))):
@@ -526,14 +526,14 @@ def test_wrong_arguments_are_named(call, message):
         call()
 
 
-def test_a_budget_set_to_a_wrong_number_is_refused_at_the_next_crawl():
+def test_wrong_budget_is_refused():
     scheduler = Scheduler(four_sources(), 1)
     scheduler.budget = -1.0
     with pytest.raises(ValueError, match=r"budget must be a number in \[0, inf\), got -1"):
         scheduler.crawl()
 
 
-def test_a_file_that_is_no_saved_scheduler_is_refused(tmp_path):
+def test_foreign_file_is_refused(tmp_path):
     (tmp_path / "text.npz").write_text("news, blog")
     (tmp_path / "empty.npz").write_bytes(b"")
     np.savez(tmp_path / "other.npz", ages=[1, 2])
@@ -542,7 +542,7 @@ def test_a_file_that_is_no_saved_scheduler_is_refused(tmp_path):
             Scheduler.load(tmp_path / name)
 
 
-def test_removing_twice_is_refused_and_changes_nothing():
+def test_second_removal_is_refused():
     scheduler = Scheduler(four_sources(), 1)
     scheduler.remove(2)
     with pytest.raises(ValueError, match="there is no source 2 any more"):

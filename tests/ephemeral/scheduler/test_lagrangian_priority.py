@@ -66,7 +66,7 @@ def test_limits_on_ages_hold():
         same_crawl(scheduler, reference)
 
 
-def test_price_can_be_set_and_solved_anew():
+def test_price_can_be_changed():
     sources = random_sources(100, 9)
     scheduler = Scheduler(sources, 8, priority="lagrangian")
     solved = scheduler.crawl_price

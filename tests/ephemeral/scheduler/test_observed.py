@@ -18,7 +18,7 @@ def many_sources(count, seed=0, **more):
 
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("start", ["empty", "full"])
-def test_crawls_are_those_of_a_full_sort(costs, start):
+def test_crawls_equal_full_sort(costs, start):
     rng = np.random.default_rng(1)
     cost = rng.choice([0.5, 1.0, 3.0], 3_000) if costs else 1.0
     sources = many_sources(3_000, cost=cost)
@@ -41,7 +41,7 @@ def test_crawls_are_those_of_a_full_sort(costs, start):
     assert ranked[199] < 20  # most epochs are decided among the candidates
 
 
-def test_on_the_deterministic_model_it_is_simulate():
+def test_deterministic_model_equals_simulate():
     sources = four_sources()
     scheduler = ObservedScheduler(sources, 2)
     run = simulate(sources, "whittle", 2, 60)
@@ -63,7 +63,7 @@ def test_content_at_index_inverts_the_index(decay, cost, share):
     assert whittle_index(source, content)[0] == pytest.approx(index, rel=1e-9)
 
 
-def test_no_index_no_content_and_sources_worth_nothing():
+def test_worthless_sources():
     sources = Sources([0.0, 1.0], [1.0, 1.0], [0.5, 0.5])
     assert content_at_index(sources, 0.0).tolist() == [0.0, 0.0]
     assert content_at_index(sources, 0.7)[0] == 0.7

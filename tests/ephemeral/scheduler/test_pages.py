@@ -43,7 +43,7 @@ PRICES = st.sampled_from([0.0, 1e-9, 0.3, 0.5, 1.0, 2.9, 100.0, 1e6])
 
 @given(data=st.data(), costs=st.booleans(), limited=st.booleans())
 @settings(max_examples=60)
-def test_crawls_are_those_of_a_full_sort_under_the_capped_index(data, costs, limited):
+def test_crawls_equal_capped_sort(data, costs, limited):
     size = data.draw(st.integers(1, 9))
     sources = data.draw(some_sources(size, costs))
     budget = data.draw(st.sampled_from([7.0, 20.0] if limited else [0.5, 1.0, 2.0, 3.3, 20.0]))
@@ -75,7 +75,7 @@ def test_crawls_are_those_of_a_full_sort_under_the_capped_index(data, costs, lim
 
 
 @pytest.mark.parametrize("costs", [False, True])
-def test_thousands_of_sources_at_prices_that_change(costs):
+def test_changing_prices_at_scale(costs):
     cost = np.random.default_rng(1).choice([0.5, 1.0, 3.0], 3000) if costs else 1.0
     sources = many_sources(3000, cost=cost)
     ages = np.random.default_rng(2).integers(1, 60, 3000)
@@ -88,7 +88,7 @@ def test_thousands_of_sources_at_prices_that_change(costs):
     assert scheduler.crawl()[0].size == 0  # no page is worth that much
 
 
-def test_a_price_of_nothing_changes_no_crawl():
+def test_zero_price_changes_nothing():
     """The crawls without a price, to the last bit of what is expected of them."""
     sources = many_sources(2000, cost=np.random.default_rng(1).choice([0.5, 1.0], 2000))
     plain, free = Scheduler(sources, 50), Scheduler(sources, 50, price=0.0)
@@ -100,7 +100,7 @@ def test_a_price_of_nothing_changes_no_crawl():
 
 
 @pytest.mark.parametrize("price", [1e-6, 0.05, 0.9, 1.0, 3.0, 1e5])
-def test_caps_are_those_of_the_priced_index(price):
+def test_caps_equal_priced_index(price):
     sources = Sources(
         [1.0, 2.0, 3.0, 0.0, 2.0, 250.0],
         [1.0, 2.0, 0.5, 1.0, 0.0, 1.0],
@@ -122,7 +122,7 @@ def queued_set(rng, decay):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_index_through_a_queue_is_that_of_other_sources(seed):
+def test_queue_index_of_other_sources(seed):
     """The frozen-queue index, a sum over the pages of a batch, where all of them find room."""
     rng = np.random.default_rng([31, seed])
     sources = queued_set(rng, 10.0 ** rng.uniform(-2, 1, 4))
@@ -140,7 +140,7 @@ def test_the_index_through_a_queue_is_that_of_other_sources(seed):
 
 
 @pytest.mark.parametrize(("queue", "price"), [(0, 0.02), (3, 0.02), (25, 0.4), (60, 1e-3)])
-def test_a_queue_is_a_higher_price_where_all_content_fades_alike(queue, price):
+def test_equal_decay_queue_is_price(queue, price):
     """The frozen index behind q pages is delta^q times that at the price p / delta^q."""
     rng, engine = np.random.default_rng(queue), Engine(1.7, 1200)
     sources, kept = queued_set(rng, [0.3] * 5), (1.7 / 2.0) ** queue
@@ -157,7 +157,7 @@ QUEUES = st.sampled_from([0, 1, 7, 300, 10**6])
 
 @given(data=st.data(), costs=st.booleans())
 @settings(max_examples=25)
-def test_crawls_behind_a_queue_are_those_of_a_full_sort(data, costs):
+def test_queue_crawls_equal_sort(data, costs):
     """At rates that differ: the sources as they look through the queue, ranked anew each epoch."""
     size = data.draw(st.integers(1, 8))
     sources, rate = (
@@ -201,7 +201,7 @@ def columns_of(scheduler, reference):
     return reference
 
 
-def test_thousands_of_sources_behind_a_queue_that_moves():
+def test_moving_queue_at_scale():
     sources, rng = many_sources(2000), np.random.default_rng(4)
     scheduler = Scheduler(sources, 60, price=0.05, index_rate=400.0)
     age = np.ones(2000)
@@ -233,7 +233,7 @@ def test_a_saved_state_keeps_its_queue(tmp_path, precision):
             np.testing.assert_array_equal(np.sort(one), np.sort(other))
 
 
-def test_a_fast_engine_leaves_the_crawls_of_part_one():
+def test_fast_engine_changes_nothing():
     sources = many_sources(500)
     plain, queued = Scheduler(sources, 20), Scheduler(sources, 20, index_rate=1e15, queue=100)
     for _ in range(50):
@@ -258,7 +258,7 @@ def test_wrong_queues_are_refused_by_name():
 
 
 @pytest.mark.parametrize("costs", [False, True])
-def test_machines_that_share_a_multiplier_take_a_price(costs):
+def test_shared_multiplier_takes_price(costs):
     """Where costs differ, the crawls of one machine; else the budget, and near what one earns."""
     cost = np.random.default_rng(6).choice([0.5, 1.0, 3.0], 600) if costs else 1.0
     sources, part = many_sources(600, cost=cost), np.arange(600) % 3
@@ -302,7 +302,7 @@ def test_a_saved_state_keeps_its_price(tmp_path, precision):
             np.testing.assert_array_equal(np.sort(one), np.sort(other))
 
 
-def test_a_price_that_was_not_given_cannot_be_set():
+def test_missing_price_cannot_be_set():
     scheduler = Scheduler(four_sources(), 1)
     assert scheduler.price == 0.0
     with pytest.raises(ValueError, match="price"):

@@ -34,7 +34,7 @@ def full_ranking(sources, worth, budget):
 
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("recall", [0.0, 0.6, 1.0])
-def test_crawls_are_those_of_a_full_ranking(costs, recall):
+def test_crawls_equal_full_ranking(costs, recall):
     rng = np.random.default_rng(1)
     for size, budget in ((3, 1), (40, 3), (300, 7)):
         sources = drawn_sources(rng, size, costs)
@@ -100,7 +100,7 @@ def heap_is_sound(scheduler):
     assert (scheduler._place[heap] == np.arange(len(scheduler))).all()
 
 
-def test_million_pings_of_one_source_in_an_epoch():
+def test_million_pings_of_one_source():
     rng = np.random.default_rng(4)
     sources = drawn_sources(rng, 100)
     scheduler = PingedScheduler(sources, 2, 0.5)
@@ -123,7 +123,7 @@ def test_late_and_future_pings():
     assert scheduler.crawl()[0].tolist() == [1]
 
 
-def test_source_without_items_waits_for_a_ping():
+def test_empty_source_waits_for_ping():
     scheduler = PingedScheduler(Sources([0.0, 1.0], [1.0, 1.0], [0.1, 0.1]), 1, recall=0.0)
     for _ in range(200):
         scheduler.crawl()

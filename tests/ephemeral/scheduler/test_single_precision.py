@@ -24,7 +24,7 @@ def rounded(sources):
     return Sources(limit * decay, np.ones(limit.size), decay)
 
 
-def test_crawls_are_those_of_the_rounded_rates_and_of_the_rates_up_to_ties():
+def test_crawls_equal_rounded_rates():
     sources = drawn(COUNT)
     stored = rounded(sources)
     age = spread_ages(sources, BUDGET, np.random.default_rng(1))
@@ -64,7 +64,7 @@ def test_a_saved_state_keeps_its_precision(tmp_path):
     ("rate", "decay", "what"),
     [(1e39, 1.0, "u"), (1e-39, 1.0, "u"), (1e-40, 1e-40, "mu T")],
 )
-def test_rates_that_single_precision_cannot_hold_are_refused(rate, decay, what):
+def test_unrepresentable_rates_are_refused(rate, decay, what):
     sources = Sources([1.0, rate], [1.0, 1.0], [1.0, decay])
     with pytest.raises(ValueError, match=f"sources must have {what}.* range of float32"):
         Scheduler(sources, 1, precision="single")
@@ -77,7 +77,7 @@ def test_a_wrong_precision_is_named():
 
 
 @pytest.mark.parametrize("rows", [1, 7, 1000])
-def test_a_file_gives_the_scheduler_of_its_table(tmp_path, rows):
+def test_file_equals_table(tmp_path, rows):
     rng, count = np.random.default_rng(2), 60
     table = pd.DataFrame(
         {
@@ -101,7 +101,7 @@ def test_a_file_gives_the_scheduler_of_its_table(tmp_path, rows):
             np.testing.assert_array_equal(np.sort(one), np.sort(other))
 
 
-def test_a_wrong_file_is_named_with_its_rows(tmp_path):
+def test_file_errors_name_rows(tmp_path):
     path = tmp_path / "sources.parquet"
     rates = {"arrival_rate": [1.0] * 5, "mean_utility": [1.0] * 5}
     pd.DataFrame(rates).to_parquet(path)
@@ -127,6 +127,6 @@ def test_a_wrong_file_is_named_with_its_rows(tmp_path):
         ({"budget": 1, "rows": 0}, r"^rows must"),
     ],
 )
-def test_a_wrong_argument_is_not_blamed_on_the_file(tmp_path, wrong, message):
+def test_argument_errors_name_argument(tmp_path, wrong, message):
     with pytest.raises(ValueError, match=message):
         scheduler_from_parquet(tmp_path / "none.parquet", **wrong)

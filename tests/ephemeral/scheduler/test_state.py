@@ -64,7 +64,7 @@ def altered(rng, arrays):
 
 
 @pytest.mark.parametrize("sealed", [False, True], ids=["as it stands", "with a digest that fits"])
-def test_altered_files_are_refused_or_give_the_same_crawls(tmp_path, monkeypatch, sealed):
+def test_altered_states_are_refused(tmp_path, monkeypatch, sealed):
     """With a digest that fits only the checks of the arrays stand before compiled code."""
     path, rng = tmp_path / "state.npz", np.random.default_rng(1)
     refused = same = 0
@@ -99,7 +99,7 @@ class Runs:
         return open, (self.path, "w")
 
 
-def test_no_code_of_a_state_is_run(tmp_path):
+def test_state_runs_no_code(tmp_path):
     path, mark = tmp_path / "state.npz", tmp_path / "mark"
     some_scheduler().save(path)
     with np.load(path) as saved:
@@ -179,7 +179,7 @@ def test_every_array_is_checked_by_itself(tmp_path, name, change, message):
         Scheduler.load(path)
 
 
-def test_a_state_keeps_its_budget_its_precision_and_its_numbers(tmp_path):
+def test_state_keeps_settings(tmp_path):
     scheduler = some_scheduler(min_age=1)
     scheduler.budget = 3.5
     scheduler.save(tmp_path / "state.npz")
@@ -191,7 +191,7 @@ def test_a_state_keeps_its_budget_its_precision_and_its_numbers(tmp_path):
     assert crawls(again, 40) == crawls(scheduler, 40)
 
 
-def test_a_wrong_budget_is_not_saved_over_a_good_state(tmp_path):
+def test_wrong_budget_keeps_state(tmp_path):
     scheduler = some_scheduler()
     scheduler.save(tmp_path / "state.npz")
     scheduler.budget = -1.0
@@ -201,7 +201,7 @@ def test_a_wrong_budget_is_not_saved_over_a_good_state(tmp_path):
 
 
 @pytest.mark.process
-def test_a_kill_while_saving_leaves_the_last_good_state(tmp_path):
+def test_kill_while_saving(tmp_path):
     path = tmp_path / "state.npz"
     scheduler = some_scheduler(size=20_000, costs=False)
     scheduler.save(path)

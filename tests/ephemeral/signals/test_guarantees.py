@@ -68,7 +68,7 @@ def drawn_liar(rng):
     return content[:ages], threshold, charge, gain, credit, weight
 
 
-def test_best_liar_costs_at_most_the_bound():
+def test_best_liar_meets_bound():
     rng = np.random.default_rng(1)
     ratios, epochs, most = [], 60, 150
     for _ in range(1000):
@@ -85,7 +85,7 @@ def test_best_liar_costs_at_most_the_bound():
     assert max(ratios) > 0.5  # half the bound would be false
 
 
-def test_true_pings_before_lies_break_the_bound():
+def test_early_truth_breaks_bound():
     """Both parts of A + Z count an announced item, so that honest pings alone cost without end."""
     rate, decay, charge, epochs = 20.0, 0.1, 6.0, 20_000
     sources = Sources([rate], [1.0], [decay])
@@ -118,7 +118,7 @@ def test_odds_of_death_are_an_integral():
     assert most == pytest.approx(1.054, abs=1e-3)
 
 
-def test_false_alarms_are_those_of_a_living_hub():
+def test_false_alarms_of_living_hub():
     rng = np.random.default_rng(4)
     for rate, death in [(1.0, 1.0), (5.0, 1.0), (2.0, 0.3)]:
         gaps = rng.standard_exponential(2_000_000) / rate
@@ -126,7 +126,7 @@ def test_false_alarms_are_those_of_a_living_hub():
         assert alarms == pytest.approx(false_alarm_rate(rate, death), rel=0.03)
 
 
-def test_reward_of_identical_sources_is_a_cycle():
+def test_identical_sources_earn_cycle():
     """A source is crawled at its next ping or at age d, whichever comes first."""
     rng = np.random.default_rng(5)
     for _ in range(1000):
@@ -151,7 +151,7 @@ def test_reward_of_identical_sources_is_a_cycle():
     assert even_crawls_reward(0.0, 0.0, 1.0, 2.0) == pytest.approx(2 * -np.expm1(-0.5))
 
 
-def test_epochs_earn_no_more_than_continuous_time():
+def test_epochs_earn_at_most_continuous():
     rng = np.random.default_rng(6)
     for _ in range(12):
         recall, decay = rng.uniform(0.3, 0.95), 10 ** rng.uniform(-2, -1)
@@ -182,7 +182,7 @@ def test_more_crawls_never_earn_less():
         assert reward >= less - 1e-12
 
 
-def test_floor_fails_for_items_in_step_with_the_schedule():
+def test_floor_fails_in_step():
     """An item at each even slot, taken there by a schedule 0, 1, 0, 1; stretched, it is late."""
     items, decay, slots = 2.0 * np.arange(3000), 3.0, 6000
     blind = rewards_of_crawls(items, decay, items)
@@ -234,7 +234,7 @@ def test_floor_and_account_hold_under_attack(style):
             assert alone.sum() < promised  # a crawler without account breaks the promise
 
 
-def test_account_opens_and_closes_by_its_balance():
+def test_account_follows_balance():
     account = Account((0.1, 0.9), (2.0, 10.0))
     shares = []
     for gain in (0.0, 11.0, 3.0, 0.0):
@@ -244,7 +244,7 @@ def test_account_opens_and_closes_by_its_balance():
     assert account.balance == pytest.approx(14 - 10 - 10 - 2 - 2)
 
 
-def test_costs_of_shares_are_concave_and_end_at_the_reward():
+def test_share_costs_are_concave():
     sources = Sources([1.0, 0.5, 0.2], [1.0, 2.0, 1.0], [0.3, 0.1, 0.05])
     cost = [calendar_cost(sources, 1, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
     assert cost[0] == 0
@@ -266,7 +266,7 @@ def test_wrong_arguments_are_named():
             call()
 
 
-def test_every_share_of_a_block_gets_its_epochs():
+def test_shares_get_their_epochs():
     for share, block in product((0.125, 0.25, 1 / 3, 0.5, 0.9, 1.0), (4, 8, 168)):
         step = np.arange(block)
         own = np.floor(share * (step + 1) + 1e-9) > np.floor(share * step + 1e-9)

@@ -93,7 +93,7 @@ def test_printed_constants_of_the_closed_form():
     assert high == pytest.approx(0.0121, abs=5e-5)
 
 
-def test_closed_form_without_pings_is_that_of_expected_content():
+def test_no_pings_give_expected_content():
     sources = Sources([3.0, 0.2], [1.0, 2.0], [0.3, 1.5], cost=[1.0, 2.0])
     worth = np.linspace(0, 1.5, 40) * sources.u_star[:, None]
     found = one_ping_index(Signals(sources, 0.0, 0.0), worth)
@@ -118,7 +118,7 @@ def test_closed_form_rises_with_precision():
 
 
 @pytest.mark.parametrize(("recall", "precision"), [(0.5, 0.5), (0.9, 1.0), (1.0, 1.0), (0.2, 0.8)])
-def test_lattice_agrees_where_one_ping_is_enough(recall, precision):
+def test_lattice_agrees_at_one_ping(recall, precision):
     signals = Signals(Sources([0.05], [1.0], [0.05]), recall, precision)
     curve = signal_index(signals, 0, tolerance=5e-3)
     inside = curve.state <= one_ping_reach(signals)[0]
@@ -187,7 +187,7 @@ def test_bounds_hold_for_any_law():
     assert swapped > 1000  # the two probabilities are not interchangeable
 
 
-def test_more_recall_or_precision_never_earns_less():
+def test_reward_rises_with_reliability():
     rng = np.random.default_rng(5)
     more = 0
     for _ in range(500):
@@ -207,7 +207,7 @@ def test_more_recall_or_precision_never_earns_less():
     assert more > 250
 
 
-def test_signals_raise_the_bound_of_several_sources():
+def test_signals_raise_bound():
     sources = Sources([1.0, 0.5, 2.0], [1.0, 2.0, 0.4], [0.3, 0.2, 0.6])
     bounds = []
     for recall in (0.2, 0.6, 1.0):

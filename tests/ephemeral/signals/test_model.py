@@ -37,7 +37,7 @@ def test_belief_equals_definition():
         np.testing.assert_allclose(belief.worth(time + 1), expected, rtol=1e-9, atol=1e-300)
 
 
-def test_pings_from_the_future_count_from_receipt():
+def test_future_pings_count_from_receipt():
     belief = SignalBelief(Signals(two_sources(), 0.5, 0.5))
     belief.observe_crawls([0, 1], 5.0)
     counted = belief.observe_pings([0, 0, 1], 6.0, [1e9, 4.0, np.inf])
@@ -56,7 +56,7 @@ def test_source_without_items_stays_worthless():
     assert belief.index(1.0)[0] == 0.0
 
 
-def test_index_of_belief_rises_with_each_ping():
+def test_belief_index_rises_with_pings():
     belief = SignalBelief(Signals(two_sources(), 0.7, 0.4))
     before = belief.index(1.0)
     for _ in range(5):

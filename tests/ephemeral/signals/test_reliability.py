@@ -40,7 +40,7 @@ def test_estimates_are_faded_counts():
             assert trust.precision("hub", name, time) == pytest.approx(expected)
 
 
-def test_mark_that_is_repeated_does_not_count():
+def test_repeated_mark_is_ignored():
     trust = Reliability()
     assert trust.observe_ping("hub", "blog", 1.0, mark="/a")
     assert not trust.observe_ping("hub", "blog", 2.0, mark="/a")
@@ -60,7 +60,7 @@ def test_million_pings_take_little_memory():
     assert trust.waiting("blog") == {}
 
 
-def test_hub_that_turns_after_a_year_loses_trust():
+def test_turned_hub_loses_trust():
     trust = Reliability(60.0)
     for day in range(365):
         labelled(trust, "hub", "blog", float(day), 1, 1)
@@ -72,7 +72,7 @@ def test_hub_that_turns_after_a_year_loses_trust():
     assert turned < trust.precision("hub", "blog", 1000.0) < 0.55  # distrust heals by itself
 
 
-def test_silent_hub_is_taken_for_dead_until_it_pings():
+def test_silent_hub_counts_as_dead():
     trust = Reliability(death_rate=0.01)
     for day in range(100):
         labelled(trust, "hub", "blog", float(day), 1, 1)
@@ -87,7 +87,7 @@ def test_silent_hub_is_taken_for_dead_until_it_pings():
     assert table.loc["hub", "recall"] == trust.recall("hub", 121.0)
 
 
-def test_more_announced_than_pings_labels_only_pings():
+def test_surplus_announcements_label_pings():
     trust = Reliability()
     trust.observe_crawl("blog", 1.0, 5, {"hub": 3})
     assert trust.precision("hub", "blog", 1.0) == pytest.approx(0.5)
@@ -102,7 +102,7 @@ def played(trust, rng, start, stop):
         trust.observe_crawl(str(rng.integers(0, 3)), float(day), 2, {"a": int(rng.integers(0, 3))})
 
 
-def test_saved_state_goes_on_as_if_never_stopped(tmp_path):
+def test_restored_state_continues(tmp_path):
     path = tmp_path / "trust.json"
     for memory in (20.0, math.inf):
         one, other = (Reliability(memory, death_rate=0.1) for _ in range(2))

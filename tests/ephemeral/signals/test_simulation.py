@@ -128,7 +128,7 @@ def spammed(signals, horizon, rng, pings):
     )
 
 
-def test_one_liar_takes_most_of_a_believer_and_little_of_a_learner():
+def test_liar_harms_believers_most():
     rng = np.random.default_rng(4)
     signals = Signals(Sources(np.full(20, 0.05), np.ones(20), np.full(20, 0.05)), 0.9, 0.5)
     sources, events = spammed(signals, 4000, rng, 10)
@@ -142,7 +142,7 @@ def test_one_liar_takes_most_of_a_believer_and_little_of_a_learner():
     assert reward["learnt"] > 0.93 * honest.reward.sum()
 
 
-def test_million_pings_in_an_epoch_cost_few_crawls():
+def test_million_pings_cost_few_crawls():
     signals = Signals(Sources([0.2, 0.1], [1.0, 1.0], [0.1, 0.1]), 0.5, 0.5)
     rng = np.random.default_rng(5)
     events = draw_events(signals, 300, rng)

@@ -36,7 +36,7 @@ def few_items():
 
 @pytest.mark.parametrize("law", EVERY_LAW, ids=LAWS)
 @pytest.mark.parametrize("level", [0.0, 0.3, 0.9, 1.7, 4.0])
-def test_stop_loss_is_the_integral_of_the_tail(law, level):
+def test_stop_loss_is_tail_integral(law, level):
     tails = {
         "deterministic": lambda z: float(z < 1),
         "exponential": lambda z: np.exp(-z),
@@ -54,7 +54,7 @@ def test_stop_loss_is_the_integral_of_the_tail(law, level):
 
 
 @pytest.mark.parametrize("law", EVERY_LAW, ids=LAWS)
-def test_law_of_content_has_its_mean_and_nearly_its_variance(law):
+def test_content_law_has_mean_and_variance(law):
     sources = few_items()
     step, size = 0.01, 4000
     p = content_law(0.5, 0.7, law, step, size)
@@ -67,7 +67,7 @@ def test_law_of_content_has_its_mean_and_nearly_its_variance(law):
     assert variance == pytest.approx(exact, rel=heavy.get(law.law, 1e-3))
 
 
-def test_law_of_content_is_poisson_when_nothing_fades():
+def test_undecayed_content_is_poisson():
     p = content_law(3.0, 1e-12, Utility("deterministic"), 0.25, 100)
     np.testing.assert_allclose(p[::4], poisson.pmf(np.arange(25), 3.0), atol=1e-12)
     assert np.abs(p.reshape(-1, 4)[:, 1:]).max() < 1e-11
@@ -75,7 +75,7 @@ def test_law_of_content_is_poisson_when_nothing_fades():
 
 @pytest.mark.parametrize("law", ["exponential", "gamma", "lognormal"])
 @pytest.mark.parametrize("variation", [0.05, 90.0])
-def test_few_nodes_integrate_smooth_items_to_rounding(monkeypatch, law, variation):
+def test_few_nodes_suffice(monkeypatch, law, variation):
     utility = Utility(law, variation=None if law == "exponential" else variation)
     few = content_law(3.0, 1.5, utility, 0.1, 300)
     monkeypatch.setattr(module, "_FEW", np.polynomial.legendre.leggauss(150))
@@ -85,7 +85,7 @@ def test_few_nodes_integrate_smooth_items_to_rounding(monkeypatch, law, variatio
     np.testing.assert_allclose(few, many, rtol=0, atol=1e-12)
 
 
-def test_one_factorisation_gives_what_a_generic_solver_gives_state_by_state():
+def test_factorisation_equals_generic_solver():
     """Content on 0..11 that stays below 48: no state is cut off, so both are exact."""
     rng = np.random.default_rng(1)
     alpha, size = 0.75, 49
@@ -127,7 +127,7 @@ def test_index_agrees_with_simulation(law):
         assert abs(computed - estimate.value) < 2.5 * estimate.half_width + curve.error
 
 
-def test_many_small_items_bring_back_the_closed_form():
+def test_small_items_give_closed_form():
     gaps = []
     for items in (25.0, 250.0, 2500.0):
         sources = Sources([items], [1 / items], [0.7])
@@ -139,14 +139,14 @@ def test_many_small_items_bring_back_the_closed_form():
     assert gaps[2] < 0.01
 
 
-def test_index_scales_with_utility_and_falls_with_cost():
+def test_index_scales_with_utility_and_cost():
     one = stochastic_index(Sources([2.0], [1.0], [0.5]), 0, Utility("exponential"))
     other = stochastic_index(Sources([2.0], [3.0], [0.5], cost=2.0), 0, Utility("exponential"))
     np.testing.assert_allclose(other.state, 3 * one.state)
     np.testing.assert_allclose(other.index, 1.5 * one.index, rtol=1e-9, atol=1e-12)
 
 
-def test_bound_holds_over_every_policy_and_exceeds_the_blind_one():
+def test_bound_exceeds_blind_bound():
     """Seeing the content can only help, so the bound lies above that of hidden content."""
     sources = few_items()
     law = Utility("gamma", variation=3.0)
@@ -188,7 +188,7 @@ def test_errors_are_named():
 
 
 @pytest.mark.parametrize("reach", [2.0, 6.0])
-def test_the_lattice_ends_as_many_deviations_above_the_mean_as_asked(reach):
+def test_lattice_end_in_deviations(reach):
     sources = few_items()
     curve = stochastic_index(sources, 1, Utility("exponential"), reach=reach, tolerance=0.5)
     # Poisson arrivals of exponential marks that fade: E[xi^2] = 2 xibar^2, halved in the integral.
@@ -197,7 +197,7 @@ def test_the_lattice_ends_as_many_deviations_above_the_mean_as_asked(reach):
     assert end == pytest.approx(sources.u_star[1] + reach * spread, rel=1e-9)
 
 
-def test_the_error_that_is_told_bounds_the_distance_to_a_finer_lattice():
+def test_error_bounds_finer_lattice():
     sources, law = few_items(), Utility("exponential")
     finest = stochastic_index(sources, 0, law, tolerance=1e-5, max_points=4000)
     for tolerance in (2e-2, 2e-3):
@@ -208,7 +208,7 @@ def test_the_error_that_is_told_bounds_the_distance_to_a_finer_lattice():
         assert curve.error < 50 * miss  # and it is no idle bound
 
 
-def test_a_table_of_indices_gives_back_each_curve_at_its_own_scale():
+def test_table_reproduces_curves():
     sources = few_items()
     curves = [
         stochastic_index(sources, arm, Utility("exponential"), points=points)

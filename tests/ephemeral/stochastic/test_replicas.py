@@ -17,7 +17,7 @@ def test_one_copy_is_the_index_policy(budget):
 
 
 @pytest.mark.parametrize("start", ["together", "random"])
-def test_groups_of_copies_are_the_copies_one_by_one(start):
+def test_groups_equal_single_copies(start):
     sources, copies = four_sources(), 3
     many = Sources(
         np.repeat(sources.arrival_rate, copies),
@@ -31,7 +31,7 @@ def test_groups_of_copies_are_the_copies_one_by_one(start):
     assert run.average_reward == pytest.approx(one_by_one, rel=1e-12)
 
 
-def test_copies_that_start_alike_keep_their_gap_at_every_size():
+def test_equal_starts_keep_gap():
     sources = four_sources()
     bound = relaxed_bound(sources, 2)[0]
     gaps = [1 - simulate_replicas(sources, 2, r).average_reward / bound for r in (1, 10, 1000)]
@@ -41,7 +41,7 @@ def test_copies_that_start_alike_keep_their_gap_at_every_size():
 
 @pytest.mark.parametrize("start", ["together", "random"])
 @pytest.mark.parametrize("budget", [1, 2, 3, 1.5])
-def test_no_number_of_copies_earns_more_than_the_bound(start, budget):
+def test_copies_earn_at_most_bound(start, budget):
     bound = relaxed_bound(four_sources(), budget)[0]
     for copies in (2, 50, 10_000):
         rng = np.random.default_rng(copies)
@@ -68,7 +68,7 @@ def test_random_content_closes_the_gap():
     assert gaps[1].half_width < 5e-4
 
 
-def test_the_relaxed_policy_earns_the_bound_and_takes_out_the_noise():
+def test_relaxed_policy_earns_bound():
     sources, law = four_sources(), Utility("exponential")
     curves = [stochastic_index(sources, i, law) for i in range(4)]
     bound, subsidy = stochastic_bound(sources, curves, 2)
@@ -92,7 +92,7 @@ def test_the_relaxed_policy_earns_the_bound_and_takes_out_the_noise():
     assert np.isnan(alone.relaxed_reward)
 
 
-def test_random_copies_earn_what_random_sources_earn():
+def test_random_copies_equal_sources():
     """Round robin has no say here, so take a budget of N: every copy is crawled always."""
     sources = Sources([3.0, 5.0], [1.0, 2.0], [0.5, 1.0])
     curves = [stochastic_index(sources, i, Utility("exponential")) for i in range(2)]

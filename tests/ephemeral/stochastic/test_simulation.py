@@ -36,7 +36,7 @@ def some_sources():
 @pytest.mark.parametrize("observed", [True, False, [True, False, False, True, True]])
 @pytest.mark.parametrize("lifetime", [np.inf, [2, 3, 1, np.inf, 5]])
 @pytest.mark.parametrize(("budget", "start"), [(2, "fresh"), (3, "empty")])
-def test_compiled_run_is_the_policy_object_step_by_step(policy, observed, lifetime, budget, start):
+def test_compiled_run_equals_policy(policy, observed, lifetime, budget, start):
     sources = some_sources()
     content = Arrivals(sources).sample(300, np.random.default_rng(1))
     options = {"observed": observed, "lifetime": lifetime, "initial_state": start, "warm_up": 7}
@@ -85,7 +85,7 @@ def test_printed_forms_are_played_as_printed(rule, short):
     np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-10)
 
 
-def test_an_index_on_a_fine_grid_plays_like_the_index():
+def test_grid_index_plays_alike():
     sources = some_sources()
     content = Arrivals(sources).sample(2000, np.random.default_rng(3))
     step = sources.u_star / 5000
@@ -96,7 +96,7 @@ def test_an_index_on_a_fine_grid_plays_like_the_index():
     assert by_table.average_reward == pytest.approx(by_rule.average_reward, rel=1e-3)
 
 
-def test_unobserved_sources_are_played_by_age_and_earn_the_cycle():
+def test_unobserved_sources_earn_cycle():
     """Random content has the mean of the deterministic one, so unobserved play earns the same."""
     sources = four_sources()
     result = compare(
@@ -115,7 +115,7 @@ def poisson_law(mean, xibar):
 
 
 @pytest.mark.parametrize("rule", ["whittle", "myopic"])
-def test_simulated_reward_agrees_with_the_exact_chain(rule):
+def test_simulation_equals_exact_chain(rule):
     """Poisson content that does not fade and lives two periods: a finite chain, no sampling."""
     sources = Sources([0.3, 0.2], [1.0, 2.5], [1e-9, 2e-9])
     laws = [poisson_law(r, x) for r, x in zip((0.3, 0.2), (1.0, 2.5), strict=True)]

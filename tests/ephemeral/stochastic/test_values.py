@@ -38,7 +38,7 @@ def test_lattice_keeps_the_mean(law):
 
 
 @pytest.mark.parametrize("cost", [1.0, 2.5])
-def test_average_value_ties_at_the_whittle_index(cost):
+def test_average_value_ties_at_index(cost):
     """Under the index of a state as subsidy, that state is the threshold and gives the gain."""
     sources = one(cost)
     curve = stochastic_index(sources, 0, Utility())
@@ -53,7 +53,7 @@ def test_average_value_ties_at_the_whittle_index(cost):
         assert source.ahead(solution.bias)[0] == pytest.approx(0, abs=1e-12)
 
 
-def test_discounted_value_is_what_its_policy_earns():
+def test_discounted_value_is_earned():
     sources, discount = one(), 0.8
     source = random_source(sources, 0, Utility(), points=300)
     solution = discounted_random_value(source, 1.0, discount)
@@ -68,7 +68,7 @@ def test_discounted_value_is_what_its_policy_earns():
     assert abs(earned.mean() - value) < 4 * earned.std() / np.sqrt(4000)
 
 
-def test_waiting_worth_more_raises_the_stopping_value():
+def test_waiting_raises_stopping_value():
     source = random_source(one(), 0, Utility())
     values = [stopping_value(source, g) for g in (-1.0, -0.5, -0.2)]
     for less, more in pairwise(values):
@@ -77,7 +77,7 @@ def test_waiting_worth_more_raises_the_stopping_value():
 
 
 @pytest.mark.parametrize("cost", [1.0, 2.5])
-def test_the_stopping_value_at_the_optimal_price_is_the_average_value(cost):
+def test_stopping_value_at_optimal_price(cost):
     """W = V + beta when g = C lambda - beta: one solves for stopping, one for the average."""
     source = random_source(one(cost), 0, Utility(), points=200)
     subsidy = 0.4 * source.state[-1] / 8 / cost
@@ -86,7 +86,7 @@ def test_the_stopping_value_at_the_optimal_price_is_the_average_value(cost):
     np.testing.assert_allclose(value, solution.bias + solution.gain, rtol=1e-9)
 
 
-def test_the_discount_to_the_first_crawl_is_that_of_simulated_waits():
+def test_discount_to_first_crawl():
     sources, factor = one(), 0.7
     source = random_source(sources, 0, Utility(), points=300)
     policy = (source.state >= 4.0).astype(int)

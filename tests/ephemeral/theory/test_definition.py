@@ -24,7 +24,7 @@ def test_closed_form_is_the_definition(decay, rate, share, cost):
 
 @settings(max_examples=100)
 @given(decays, st.floats(1e-3, 1e3), st.sampled_from([1.0, 1 - 1e-15, 1 + 1e-15, 1 - 1e-9]))
-def test_closed_form_is_the_definition_on_the_limit(decay, rate, share):
+def test_closed_form_at_limit(decay, rate, share):
     source = Sources([rate], [1.0], [decay])
     state = share * source.u_star
     defined = index_by_definition(source, state)
@@ -33,13 +33,13 @@ def test_closed_form_is_the_definition_on_the_limit(decay, rate, share):
 
 @settings(max_examples=200)
 @given(decays, st.integers(1, 50))
-def test_closed_form_at_an_age_is_the_definition(decay, age):
+def test_closed_form_at_age(decay, age):
     source = Sources([1.0], [1.0], [decay])
     defined = index_by_definition(source, source.state_at_age([age]))
     np.testing.assert_allclose(whittle_index_at_age(source, [age]), defined, rtol=1e-9)
 
 
-def test_definition_at_an_empty_source_is_nothing():
+def test_definition_at_empty_source():
     np.testing.assert_array_equal(index_by_definition(four_sources(), np.zeros(4)), 0)
 
 
@@ -78,7 +78,7 @@ def test_generic_solver_finds_the_same_subsidy(arm, share):
     assert index_by_solver(sources, arm, state) == pytest.approx(expected, rel=1e-9)
 
 
-def test_index_from_passages_without_much_randomness_is_the_closed_form():
+def test_passages_with_little_noise():
     source = Sources([1e4], [1e-2], [0.7])
     state = float(0.8 * source.u_star[0])
     arrivals = Arrivals(source, Utility("deterministic"))

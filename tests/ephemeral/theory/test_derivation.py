@@ -19,7 +19,7 @@ X = np.linspace(0, 1, 41)
 @pytest.mark.parametrize("decay", [0.05, 0.7, 3.0])
 @pytest.mark.parametrize("subsidy", [0.02, 0.4, 1.3])
 @pytest.mark.parametrize("last", ["crawl", "best"])
-def test_finite_horizons_tend_to_the_discounted_value(decay, subsidy, last):
+def test_finite_horizons_tend_to_value(decay, subsidy, last):
     discount = 0.8
     limit = discounted_value(decay, subsidy, discount, X)
     start = np.abs(finite_horizon_value(decay, subsidy, discount, 0, X, last=last) - limit).max()
@@ -28,7 +28,7 @@ def test_finite_horizons_tend_to_the_discounted_value(decay, subsidy, last):
         assert np.abs(found - limit).max() <= discount**horizon * start + 1e-12
 
 
-def test_finite_horizon_is_the_best_of_all_control_sequences():
+def test_finite_horizon_beats_all_controls():
     decay, subsidy, discount, horizon, x = 0.4, 0.3, 0.9, 6, 0.25
     best = -np.inf
     for code in range(2 ** (horizon + 1)):
@@ -60,7 +60,7 @@ def test_equation_10_alone_has_many_solutions(gain):
     assert abs(float(value_at_gain(decay, subsidy, gain, -np.expm1(-decay)))) > 0.01
 
 
-def test_the_true_gain_is_the_one_with_value_0_at_u():
+def test_true_gain_vanishes_at_u():
     value, gain = average_value(0.7, 0.3, X)
     np.testing.assert_allclose(value_at_gain(0.7, 0.3, gain, X), value, atol=1e-14)
     assert value_at_gain(0.7, 0.3, gain, -np.expm1(-0.7)) == pytest.approx(0, abs=1e-14)
@@ -68,7 +68,7 @@ def test_the_true_gain_is_the_one_with_value_0_at_u():
 
 @settings(max_examples=100)
 @given(st.floats(0.02, 20), st.floats(0.01, 100), st.floats(0, 0.999), st.floats(0.2, 5))
-def test_index_is_the_best_of_its_lines(decay, rate, share, cost):
+def test_index_is_maximum_of_lines(decay, rate, share, cost):
     source = Sources([rate], [1.0], [decay], cost=cost)
     state = share * source.u_star
     np.testing.assert_allclose(
@@ -76,7 +76,7 @@ def test_index_is_the_best_of_its_lines(decay, rate, share, cost):
     )
 
 
-def test_printed_index_never_crawls_a_source_that_starts_above():
+def test_printed_index_never_crawls_above():
     sources = four_sources()
     above = np.array([0.01, -200.0, -50.0, -50.0])
     reward, crawls = run_from_above(sources, 1, above, 400, above="printed")

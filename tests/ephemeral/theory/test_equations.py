@@ -14,7 +14,7 @@ from analysis.ephemeral.theory.equations import (
 )
 
 
-def test_equations_hold_and_the_literal_one_does_not():
+def test_literal_equation_fails():
     worst = equation_residuals([0.05, 0.7, 3.0], [0.1, 0.6], [0.5, 0.95])
     assert worst.literal > 0.01
     for name in ("average", "discounted", "solver", "threshold", "any_gain", "active"):
@@ -28,7 +28,7 @@ def test_finite_horizons_contract_and_stay_convex():
     assert bend > -1e-12
 
 
-def test_the_ends_of_the_interval_are_the_indices_of_u_and_of_its_limit():
+def test_interval_ends_are_indices():
     decay = 0.7
     first = float(np.expm1(-decay) ** 2)
     prices = [first - 1e-6, first + 1e-6, 1 - 1e-6, 1 + 1e-6]
@@ -37,7 +37,7 @@ def test_the_ends_of_the_interval_are_the_indices_of_u_and_of_its_limit():
     assert ends.lambda_m == prices[3]
 
 
-def test_passages_from_zero_are_16_and_from_u_one_less():
+def test_passages_from_zero_and_u():
     arms = four_sources()
     goals = np.random.default_rng(2).uniform(0.001, 0.999, (50, 1)) * arms.u_star
     eta = np.ceil(np.log1p(-goals / arms.u_star) / -arms.decay)

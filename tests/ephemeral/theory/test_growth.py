@@ -12,7 +12,7 @@ from analysis.ephemeral.theory.growth import growth_error, transient_checks
 
 @pytest.mark.parametrize("share", [0.0, 0.7, 2.0])
 @pytest.mark.parametrize("period", [0.3, 1.0, 4.0])
-def test_growth_over_an_epoch_is_as_stated(share, period):
+def test_growth_over_an_epoch(share, period):
     assert growth_error(replace(four_sources(), period=period), share) < 1e-7
 
 
@@ -30,12 +30,12 @@ def test_growth_error_sees_a_wrong_statement():
     assert growth_error(Wrong(replace(four_sources(), period=2.0)), 0.0) > 0.4
 
 
-def test_statements_on_transients_hold_in_random_runs():
+def test_transients_in_random_runs():
     seen = transient_checks(400, 30, np.random.default_rng(1))
     assert astuple(seen) == (True, True, True, True, True, 200, 30)
 
 
-def test_a_crawl_that_takes_the_fresh_items_too_touches_an_empty_source(monkeypatch):
+def test_greedy_crawl_empties_source(monkeypatch):
     monkeypatch.setattr(growth, "step", lambda x, crawl: np.where(crawl, 0.0, 0.7 * x + 0.3))
     seen = transient_checks(400, 30, np.random.default_rng(1))
     assert seen.stays_below
@@ -46,6 +46,6 @@ def test_a_crawl_that_takes_the_fresh_items_too_touches_an_empty_source(monkeypa
     ("runs", "epochs", "message"),
     [(1, 5, "runs must be .* at least 2, got 1"), (4, 0, "epochs must be .* at least 1, got 0")],
 )
-def test_wrong_numbers_of_runs_and_epochs_are_named(runs, epochs, message):
+def test_wrong_counts_are_named(runs, epochs, message):
     with pytest.raises(ValueError, match=message):
         transient_checks(runs, epochs, np.random.default_rng(4))

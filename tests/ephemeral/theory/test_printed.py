@@ -5,7 +5,7 @@ from analysis.ephemeral import Sources, four_sources, whittle_index, whittle_ind
 from analysis.ephemeral.theory.printed import orbit, printed_eta, printed_index
 
 
-def test_theorem_as_printed_is_the_index_below_the_limit():
+def test_printed_theorem_below_limit():
     sources = four_sources()
     x = np.linspace(0, 0.999, 500)[:, None] * sources.u_star
     np.testing.assert_allclose(
@@ -13,13 +13,13 @@ def test_theorem_as_printed_is_the_index_below_the_limit():
     )
 
 
-def test_theorem_as_printed_is_nothing_from_the_limit_on():
+def test_printed_theorem_from_limit():
     sources = four_sources()
     for share in (1.0 + 1e-12, 1.5, 4.0):
         np.testing.assert_array_equal(printed_index(sources, share * sources.u_star), 0)
 
 
-def test_remark_holds_on_the_orbit_in_exact_arithmetic_and_fails_off_it():
+def test_remark_holds_on_orbit():
     sources = four_sources()
     ages = np.arange(1, 9)[:, None] * np.ones(4)
     states = sources.state_at_age(ages)

@@ -15,7 +15,7 @@ def test_the_two_readings_of_a_sum():
     assert relaxation.as_meant(state, action) == 0
 
 
-def test_the_linear_programme_is_the_relaxed_problem():
+def test_linear_programme_equals_relaxation():
     gap = relaxation.worst_duality_gap(4, np.random.default_rng(5))
     assert gap < 1e-9
     with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):

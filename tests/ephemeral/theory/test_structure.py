@@ -56,7 +56,7 @@ def test_a_wrong_statement_would_be_seen():
     assert (table["printed_constant"] < -0.01).all()
 
 
-def test_index_is_where_the_advantage_changes_sign():
+def test_advantage_changes_sign_at_index():
     for decay in DECAYS:
         source = Sources([decay], [1.0], [decay])
         x = np.linspace(1.001 * -np.expm1(-decay), 0.999, 15)
@@ -66,7 +66,7 @@ def test_index_is_where_the_advantage_changes_sign():
             assert crawl_advantage(decay, min(1.001 * index, 0.9999), state) < 0
 
 
-def test_gain_exceeds_both_constant_policies_strictly_between_the_end_indices():
+def test_gain_exceeds_constant_policies():
     """lambda_M = gamma(u) is the smaller end; the report prints the interval the other way."""
     table = lemma_checks([0.3], list(np.linspace(0.01, 0.99, 50)), [0.9])
     first = float(-np.expm1(-0.3)) ** 2
@@ -92,7 +92,7 @@ def test_wrong_input_is_named(function, arguments, message):
 @pytest.mark.parametrize(
     ("decay", "age"), [(0.05, 1), (0.05, 6), (0.7, 1), (0.7, 2), (0.7, 6), (3.0, 2)]
 )
-def test_near_the_index_the_advantage_is_the_excess_of_fee_over_the_age(decay, age):
+def test_advantage_near_index(decay, age):
     """A little below the index, crawling now gains (gamma - lambda) / eta."""
     sources = Sources([decay], [1.0], [decay])
     before, after = -np.expm1(-decay * np.array([age - 1.0, age]))

@@ -29,17 +29,17 @@ def check_copies(instance, size=4):
 
 
 @pytest.mark.parametrize("instance", range(40))
-def test_from_some_number_of_copies_on_the_bound_is_attained(instance):
+def test_many_copies_attain_bound(instance):
     check_copies(instance)
 
 
 @pytest.mark.slow
-def test_the_bound_is_attained_on_a_thousand_sets():
+def test_bound_is_attained_on_sets():
     for instance in range(40, 1040):
         check_copies(instance)
 
 
-def test_a_set_of_whole_due_ages_without_a_common_one():
+def test_due_ages_without_common_one():
     """Due ages 3, 4, 4 and 6: the longest is no common multiple."""
     sources, budget = random_set(54, 1)
     assert np.isnan(enough_copies(sources, budget))
@@ -48,7 +48,7 @@ def test_a_set_of_whole_due_ages_without_a_common_one():
 
 
 @pytest.mark.parametrize(("instance", "copies"), [(1, 3), (5, 7), (8, 4), (54, 3)])
-def test_rewards_are_those_of_a_simulation_of_every_copy(instance, copies):
+def test_rewards_equal_copy_simulation(instance, copies):
     sources, budget = random_set(instance, 1)
     plan = two_level(sources, budget, copies)
     period = plan.counts.shape[1]
@@ -59,7 +59,7 @@ def test_rewards_are_those_of_a_simulation_of_every_copy(instance, copies):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_an_order_keeps_every_type_near_its_share(seed):
+def test_order_keeps_shares(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 7))
     share = rng.dirichlet(np.ones(size))
@@ -105,17 +105,17 @@ def check_order(instance):
 
 
 @pytest.mark.parametrize("instance", range(15))
-def test_an_order_loses_no_more_than_its_proof_allows(instance):
+def test_order_loss_is_bounded(instance):
     check_order(instance)
 
 
 @pytest.mark.slow
-def test_an_order_loses_no_more_than_its_proof_allows_on_a_thousand_sets():
+def test_order_loss_on_a_thousand_sets():
     for instance in range(15, 1015):
         check_order(instance)
 
 
-def test_equal_types_are_tied_and_still_one_of_them_alone_is_not_whole():
+def test_equal_types_are_tied():
     alike = Sources(np.ones(4), np.ones(4), np.full(4, 0.3))
     frequency = frequencies(alike, 3)
     assert frequency.sum() == pytest.approx(3)
@@ -123,7 +123,7 @@ def test_equal_types_are_tied_and_still_one_of_them_alone_is_not_whole():
     assert abs(two_level(alike, 3, 5).loss) < 1e-12
 
 
-def test_the_index_policy_keeps_a_gap_where_two_levels_keep_none():
+def test_index_keeps_gap():
     copies = 1000
     kept = 1 - simulate_replicas(four_sources(), 2, copies).average_reward / (
         relaxed_problem(four_sources(), 2).bound

@@ -80,7 +80,7 @@ def test_less_than_the_constant_is_false(ratio):
         certify(ratio, arb(CONSTANTS[ratio]) - arb("2e-9"))
 
 
-def test_concave_contents_lose_a_sixth_at_most():
+def test_concave_loss_is_a_sixth():
     """X(k) = min(k, sqrt(2) p), worth that ends at a deadline, attains 3 - 2 sqrt 2."""
     worst = 0.0
     for p in (64, 128, 1024):
@@ -98,7 +98,7 @@ def test_concave_contents_lose_a_sixth_at_most():
             assert (1 - chord / content[g]).max() <= 3 - 2 * np.sqrt(2) + 1e-12
 
 
-def test_the_loss_grows_with_the_ratio_and_is_quadratic():
+def test_loss_is_quadratic_in_ratio():
     ratios = np.array([1.01, 1.05, 1.2, 1.5, 2.0, 3.0, 6.0])
     losses = np.array([chord_loss(r) for r in ratios])
     assert (np.diff(losses) > 0).all()

@@ -50,13 +50,13 @@ def test_equal_least_gaps_keep_the_promise(seed):
 
 
 @pytest.mark.slow
-def test_equal_least_gaps_keep_the_promise_a_thousand_times():
+def test_equal_gaps_keep_promise():
     for seed in range(25, 1025):
         check_multiples(seed)
 
 
 @pytest.mark.parametrize("exponent", range(1, 7))
-def test_different_least_gaps_break_the_promise_for_powers_of_two(exponent):
+def test_unequal_gaps_break_promise(exponent):
     """2^c + 1 saturated sources of that least gap: round robin, and up to half of it is lost."""
     least = 2**exponent + 1
     full = Sources(np.full(least, 50.0), np.ones(least), np.full(least, 50.0))
@@ -120,13 +120,13 @@ def test_crawls_of_a_host_lie_apart(seed):
 
 
 @pytest.mark.slow
-def test_crawls_of_a_host_lie_apart_a_thousand_times():
+def test_host_crawls_lie_apart():
     for seed in range(40, 1040):
         check_hosts(seed)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_bound_with_hosts_is_that_of_a_linear_program(seed):
+def test_host_bound_equals_linear_program(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 9))
     sources = Sources(rng.lognormal(0, 1, size), np.ones(size), rng.uniform(0.1, 2, size))
@@ -139,13 +139,13 @@ def test_the_bound_with_hosts_is_that_of_a_linear_program(seed):
     assert table.average_reward >= 0.8 * table.bound
 
 
-def test_one_source_a_host_is_no_limit_at_all():
+def test_one_source_per_host():
     sources, budget = random_case(3)
     alone = timetable(sources, budget, hosts=range(len(sources)))
     assert alone.bound == pytest.approx(relaxed_problem(sources, budget).bound, rel=1e-9)
 
 
-def test_five_hosts_fit_on_average_and_not_in_time():
+def test_five_hosts_fit_on_average():
     """Gaps 4 and 8 on each host, two epochs apart, M = 2: four hosts fit, five do not."""
 
     def exist(hosts):
@@ -225,12 +225,12 @@ def test_unequal_costs_keep_near_their_mean(seed):
 
 
 @pytest.mark.slow
-def test_unequal_costs_keep_near_their_mean_a_thousand_times():
+def test_unequal_costs_stay_near_mean():
     for seed in range(40, 1040):
         check_costs(seed)
 
 
-def test_the_mean_load_alone_is_not_enough_for_unequal_costs():
+def test_mean_load_is_not_enough():
     """Gaps 1 and 2 of costs 1 and 2: mean load 2, and some epoch carries 3."""
     assert any(check_costs(seed)[0] > check_costs(seed)[1] + 1e-9 for seed in range(20))
     phase, peak = assign_phases([1, 2], [1, 2])
@@ -313,12 +313,12 @@ def check_any_fading(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_any_fading_attains_the_powers_of_two(seed):
+def test_any_decay_attains_powers(seed):
     check_any_fading(seed)
 
 
 @pytest.mark.slow
-def test_any_fading_attains_the_powers_of_two_a_thousand_times():
+def test_any_decay_attains_powers_often():
     for seed in range(20, 1020):
         check_any_fading(seed)
 
@@ -335,7 +335,7 @@ def test_freshness_is_the_same_function():
         assert as_source.state_at_age([gap])[0] / gap == pytest.approx(fresh, rel=1e-9)
 
 
-def test_constant_gaps_earn_the_same_under_any_stationary_arrivals():
+def test_constant_gaps_under_any_arrivals():
     """Items at all even or all odd epochs, a coin for each source: Campbell's mean, exactly."""
     sources = Sources([0.5, 0.5, 0.5], [1.0, 2.0, 3.0], [0.3, 0.6, 0.1])
     table = timetable(sources, 2, odd_parts=(1,))

@@ -60,7 +60,7 @@ def test_packing_a_thousand_times():
         check_packing(seed)
 
 
-def test_powers_of_two_fit_up_to_the_whole_budget():
+def test_powers_of_two_fill_budget():
     rng = np.random.default_rng(1)
     for _ in range(50):
         gaps = [1] * 3
@@ -96,7 +96,7 @@ def test_waste_is_a_sharp_threshold():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_shared_source_has_two_gaps_and_the_budget_is_full(seed):
+def test_shared_source_has_two_gaps(seed):
     rng = np.random.default_rng([seed, 2])
     longer = int(2 ** rng.integers(1, 5))
     budget = int(rng.integers(1, 4))
@@ -129,7 +129,7 @@ def test_reversal_of_digits():
         assert reverse(numbers, digits).tolist() == [int(t, 2) for t in text]
 
 
-def test_without_moves_half_of_a_channel_can_be_of_no_use():
+def test_half_channel_is_wasted():
     """Every second class of 2^6 is free: no class of a shorter gap is, until entries move."""
     gaps = np.full(64, 64)
     channel, phase = pack(gaps, 1)

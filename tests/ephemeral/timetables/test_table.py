@@ -59,12 +59,12 @@ def check_powers_of_two(seed):
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_powers_of_two_attain_their_relaxed_problem(seed):
+def test_powers_attain_relaxed_problem(seed):
     check_powers_of_two(seed)
 
 
 @pytest.mark.slow
-def test_powers_of_two_attain_their_relaxed_problem_on_a_thousand_sets():
+def test_powers_attain_it_on_sets():
     for seed in range(80, 1080):
         check_powers_of_two(seed)
 
@@ -114,13 +114,13 @@ def check_finer_grids(seed, exponents):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_finer_grids_lose_no_more_than_they_promise(seed):
+def test_finer_grids_keep_promise(seed):
     sources, budget, bound = check_finer_grids(seed, (2, 3, 4))
     assert 1 - timetable(sources, budget).average_reward / bound <= 0.92 * budget ** (-2 / 3)
 
 
 @pytest.mark.slow
-def test_finer_grids_lose_no_more_than_they_promise_on_a_thousand_sets():
+def test_finer_grids_on_a_thousand_sets():
     for seed in range(12, 1012):
         check_finer_grids(seed, (2 + seed % 3,))
 
@@ -139,7 +139,7 @@ def test_equal_sources_make_the_constant_sharp(copies, loss):
         assert worst > 1 - 0.963
 
 
-def test_without_the_exception_strictly_constant_gaps_lose_a_third():
+def test_constant_gaps_lose_a_third():
     """Two sources in one channel: gaps that are both constant have a common divisor."""
     for decay, share in ((0.1, 0.18), (0.01, 0.2855), (0.001, 0.319)):
         pair = Sources([40.0, 0.5], [1.0, 1.0], [40.0, decay])
@@ -153,7 +153,7 @@ def test_without_the_exception_strictly_constant_gaps_lose_a_third():
 
 
 @pytest.mark.parametrize("instance", range(12))
-def test_between_timetable_and_bound_lies_the_exact_optimum(instance):
+def test_optimum_lies_between(instance):
     sources, budget = random_set(instance, 3, 3)
     table = timetable(sources, budget)
     best = optimal_cycle(sources, budget, tolerance=1e-7)
@@ -200,7 +200,7 @@ def reward_of_following(pair, delay, epochs, rng):
     return earned / epochs
 
 
-def test_sources_that_tell_of_each_other_break_the_bound():
+def test_dependent_sources_break_bound():
     """Each is Poisson: the bound needs that they are independent of each other."""
     pair = Sources([0.05, 0.05], [1.0, 1.0], [2.0, 2.0])
     bound = relaxed_problem(pair, 1).bound
@@ -209,7 +209,7 @@ def test_sources_that_tell_of_each_other_break_the_bound():
     assert reward_of_following(pair, None, 100_000, rng) < bound
 
 
-def test_arrivals_that_tell_of_later_ones_break_the_bound():
+def test_predictable_arrivals_break_bound():
     """Items at all even or at all odd epochs, a coin for each source, worth something at once."""
     rng = np.random.default_rng(2)
     sets, epochs = 400, 200
@@ -245,12 +245,12 @@ def test_ages_are_kept_within_limits():
                 assert gaps_around(row).max() <= most[i]
 
 
-def test_a_price_bounds_crawls_of_one_cost_alone():
+def test_price_needs_equal_costs():
     with pytest.raises(ValueError, match="sources must have costs of 1"):
         bound_at_price(Sources([1.0, 2.0], [1.0, 1.0], [0.5, 0.5], cost=[1.0, 2.0]), 1, 0.1)
 
 
-def test_equal_least_gaps_attain_the_bound_of_two_neighbours():
+def test_equal_gaps_attain_neighbours_bound():
     """With h = 3 the gaps 3, 6, 12, ...: loss at most that of powers of two."""
     rng = np.random.default_rng(8)
     for _ in range(20):
@@ -260,7 +260,7 @@ def test_equal_least_gaps_attain_the_bound_of_two_neighbours():
         assert 1 - table.average_reward / table.bound < 0.0379 + 1 / (3 * 4)
 
 
-def test_greatest_gaps_that_do_not_fit_are_refused():
+def test_infeasible_gaps_are_refused():
     alike = Sources(np.ones(3), np.ones(3), np.ones(3))
     with pytest.raises(ValueError, match="max_age"):
         timetable(alike, 1, max_age=3, odd_parts=(1,))  # round robin is no power of two
@@ -329,11 +329,11 @@ def test_sources_come_and_go(seed):
     check_changes(seed)
 
 
-def test_a_reward_that_rounding_lifts_above_the_bound_has_no_margin():
+def test_rounding_leaves_no_margin():
     check_changes(994)
 
 
-def test_a_timetable_without_a_crawl_has_no_finite_margin():
+def test_empty_timetable_has_no_margin():
     """One source takes every epoch; without it nothing is crawled until another comes."""
     sources = Sources([4000.0, 1.0, 1.0], np.ones(3), [40.0, 1.0, 2.0])
     empty = timetable(sources, 1, odd_parts=(1,)).without(0)
@@ -344,12 +344,12 @@ def test_a_timetable_without_a_crawl_has_no_finite_margin():
     assert empty.with_source(sources.subset(slice(0, 1)), 1).margin < np.inf
 
 
-def test_a_source_that_would_move_in_parts_keeps_to_one_gap():
+def test_moving_source_keeps_one_gap():
     assert check_changes(725) == 1
 
 
 @pytest.mark.slow
-def test_sources_come_and_go_a_thousand_times():
+def test_sources_come_and_go_often():
     for seed in range(25, 1025):
         check_changes(seed)
 
@@ -379,7 +379,7 @@ def test_dates_are_those_of_the_epochs():
 
 
 @pytest.mark.parametrize("minutes", [1, 7, 30, 60, 120])
-def test_crontab_lines_are_true_at_their_epochs(minutes, tmp_path):
+def test_crontab_matches_epochs(minutes, tmp_path):
     """Each line's test is put to a shell with clocks of our own, at the minutes cron would."""
     import subprocess
 

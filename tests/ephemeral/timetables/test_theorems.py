@@ -23,29 +23,29 @@ HERE = Path(__file__).parent
 THEOREMS = {
     "timetable-duality": (
         "test_theorems.py::test_no_path_beats_its_price",
-        "test_theorems.py::test_a_smaller_price_is_beaten_by_some_path",
-        "test_table.py::test_sources_that_tell_of_each_other_break_the_bound",
+        "test_theorems.py::test_smaller_price_is_beaten",
+        "test_table.py::test_dependent_sources_break_bound",
     ),
     "timetable-chord": (
         "test_theorems.py::test_two_neighbouring_gaps_earn_their_chord",
-        "test_theorems.py::test_the_grid_index_is_the_price_of_a_tie",
-        "test_theorems.py::test_three_gaps_do_not_earn_a_chord",
+        "test_theorems.py::test_grid_index_is_tie_price",
+        "test_theorems.py::test_three_gaps_earn_no_chord",
     ),
     "timetable-packing": (
         "test_packing.py::test_packing_a_thousand_times",
-        "test_packing.py::test_powers_of_two_fit_up_to_the_whole_budget",
+        "test_packing.py::test_powers_of_two_fill_budget",
         "test_packing.py::test_density_alone_is_not_enough",
     ),
     "timetable-attained": (
-        "test_table.py::test_powers_of_two_attain_their_relaxed_problem_on_a_thousand_sets",
-        "test_table.py::test_without_the_exception_strictly_constant_gaps_lose_a_third",
+        "test_table.py::test_powers_attain_it_on_sets",
+        "test_table.py::test_constant_gaps_lose_a_third",
     ),
     "timetable-constants": (
         "test_guarantees.py::test_all_constants_are_certified",
         "test_guarantees.py::test_less_than_the_constant_is_false",
     ),
     "timetable-promise": (
-        "test_table.py::test_powers_of_two_attain_their_relaxed_problem_on_a_thousand_sets",
+        "test_table.py::test_powers_attain_it_on_sets",
         "test_table.py::test_equal_sources_make_the_constant_sharp",
     ),
     "timetable-waste": (
@@ -53,37 +53,35 @@ THEOREMS = {
         "test_packing.py::test_waste_is_a_sharp_threshold",
     ),
     "timetable-rate": (
-        "test_table.py::test_finer_grids_lose_no_more_than_they_promise_on_a_thousand_sets",
+        "test_table.py::test_finer_grids_on_a_thousand_sets",
         "test_guarantees.py::test_one_rate_for_all_budgets",
     ),
     "timetable-base": (
-        "test_theorems.py::test_the_best_base_keeps_its_promise_on_a_thousand_sets",
-        "test_theorems.py::test_one_base_alone_does_not_keep_the_promise_of_two",
+        "test_theorems.py::test_best_base_keeps_promise",
+        "test_theorems.py::test_one_base_breaks_promise",
     ),
     "timetable-changes": (
         "test_table.py::test_sources_come_and_go_a_thousand_times",
-        "test_packing.py::test_without_moves_half_of_a_channel_can_be_of_no_use",
+        "test_packing.py::test_half_channel_is_wasted",
     ),
     "timetable-hosts": (
-        "test_limits.py::test_crawls_of_a_host_lie_apart_a_thousand_times",
-        "test_limits.py::test_five_hosts_fit_on_average_and_not_in_time",
+        "test_limits.py::test_host_crawls_lie_apart",
+        "test_limits.py::test_five_hosts_fit_on_average",
     ),
     "timetable-costs": (
-        "test_limits.py::test_unequal_costs_keep_near_their_mean_a_thousand_times",
-        "test_limits.py::test_the_mean_load_alone_is_not_enough_for_unequal_costs",
+        "test_limits.py::test_unequal_costs_stay_near_mean",
+        "test_limits.py::test_mean_load_is_not_enough",
     ),
     "copies-attained": (
-        "test_copies.py::test_the_bound_is_attained_on_a_thousand_sets",
-        "test_copies.py::test_the_index_policy_keeps_a_gap_where_two_levels_keep_none",
+        "test_copies.py::test_bound_is_attained_on_sets",
+        "test_copies.py::test_index_keeps_gap",
     ),
-    "copies-whole": ("test_copies.py::test_a_set_of_whole_due_ages_without_a_common_one",),
-    "copies-in-order": (
-        "test_copies.py::test_an_order_loses_no_more_than_its_proof_allows_on_a_thousand_sets",
-    ),
+    "copies-whole": ("test_copies.py::test_due_ages_without_common_one",),
+    "copies-in-order": ("test_copies.py::test_order_loss_on_a_thousand_sets",),
 }
 
 
-def test_every_theorem_of_the_pages_has_tests():
+def test_theorems_have_tests():
     pages = "".join((PAGES / f"{page}.md").read_text() for page in ("timetable", "many-copies"))
     stated = re.findall(r"\{prf:(?:theorem|lemma|proposition)\}.*\n:label: (\S+)", pages)
     assert sorted(stated) == sorted(THEOREMS)
@@ -125,7 +123,7 @@ def test_two_neighbouring_gaps_earn_their_chord():
         assert earned == pytest.approx(chord_reward(limit, decay, gaps, p, q), rel=1e-11)
 
 
-def test_three_gaps_do_not_earn_a_chord():
+def test_three_gaps_earn_no_chord():
     """A third gap between the two earns more than the chord at the same frequency."""
     rng = np.random.default_rng(2)
     for _ in range(200):
@@ -134,7 +132,7 @@ def test_three_gaps_do_not_earn_a_chord():
         assert mean_reward(limit, decay, gaps) > chord_reward(limit, decay, gaps, 2, 8) * 1.0001
 
 
-def test_the_grid_index_is_the_price_of_a_tie():
+def test_grid_index_is_tie_price():
     """On random grids, the best gap by trying all; with q = p + 1 it is the Whittle index."""
     rng = np.random.default_rng(3)
     for _ in range(1000):
@@ -186,7 +184,7 @@ def test_no_path_beats_its_price():
         assert bound >= (price + most.sum()) * (1 - 1e-12)
 
 
-def test_a_smaller_price_is_beaten_by_some_path():
+def test_smaller_price_is_beaten():
     """Of one source that is crawled at its best gap the bound is the reward: none is smaller."""
     rng = np.random.default_rng(5)
     for _ in range(1000):
@@ -201,7 +199,7 @@ def test_a_smaller_price_is_beaten_by_some_path():
         assert bound * (1 - 1e-6) < earned
 
 
-def test_constant_gaps_earn_their_mean_under_random_stationary_arrivals():
+def test_constant_gaps_earn_their_mean():
     """A random pattern of arrivals, repeated, from a random place in it: all places tried."""
     rng = np.random.default_rng(6)
     off = 0
@@ -241,11 +239,11 @@ def test_the_best_base_keeps_its_promise(seed):
 
 
 @pytest.mark.slow
-def test_the_best_base_keeps_its_promise_on_a_thousand_sets():
+def test_best_base_keeps_promise():
     promised = chosen_base_loss(1)
     assert max(check_base(seed).min() for seed in range(20, 1020)) <= promised + 1e-6
 
 
-def test_one_base_alone_does_not_keep_the_promise_of_two():
+def test_one_base_breaks_promise():
     worst = np.max([check_base(seed) for seed in range(60)], axis=0)
     assert (worst > chosen_base_loss(1)).all()

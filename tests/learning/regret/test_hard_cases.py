@@ -43,20 +43,20 @@ def best_by_search(case, budget):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_bound_is_above_the_best_schedule_and_not_far(name):
+def test_bound_is_above_best_schedule(name):
     case = hard_case(name, 2, 9, np.random.default_rng(3))
     optimum = best_by_search(case, 1)
     assert optimum <= horizon_bound(case, 1) * (1 + 1e-12)
 
 
-def test_at_constant_rates_the_bound_is_the_stationary_one_but_for_the_start():
+def test_constant_rates_give_stationary_bound():
     bounds = [horizon_bound(constant(horizon), 1) for horizon in (1000, 2000)]
     stationary = Sources(constant(1).arrival_rate[:, 0], constant(1).mean_utility, [0.5, 0.2, 0.1])
     assert bounds[1] - bounds[0] == pytest.approx(1000 * relaxed_bound(stationary, 1)[0], rel=1e-3)
     assert bounds[0] / 1000 == pytest.approx(relaxed_bound(stationary, 1)[0], rel=0.02)
 
 
-def test_content_has_the_mean_that_the_case_says():
+def test_content_has_stated_mean():
     case = constant(40_000)
     content = case.sample(np.random.default_rng(0)).worth
     spread = content.std(axis=1) / np.sqrt(40_000)
@@ -66,7 +66,7 @@ def test_content_has_the_mean_that_the_case_says():
 
 
 @pytest.mark.parametrize("name", ["UCB", "items"])
-def test_the_compiled_loop_is_the_plain_loop(name):
+def test_compiled_loop_equals_plain(name):
     case = constant(300)
     drawn = case.sample(np.random.default_rng(1))
     content = drawn if name == "items" else drawn.worth
@@ -96,14 +96,14 @@ def test_the_compiled_loop_is_the_plain_loop(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_no_run_earns_more_than_the_bound_and_learning_costs(name):
+def test_runs_stay_below_bound(name):
     rows = [regret_row((name, 6, 1, 300), np.random.default_rng(seed)) for seed in range(3)]
     assert {*LEARNERS, INFORMED} == set(rows[0])
     assert min(min(row.values()) for row in rows) > 0.0
     assert all(np.mean([row[k] - row[INFORMED] for row in rows]) > 0 for k in LEARNERS)
 
 
-def test_rates_change_where_the_case_says_so():
+def test_rates_change_as_stated():
     rng = np.random.default_rng(0)
     changing = {name: np.ptp(hard_case(name, 8, 400, rng).arrival_rate, axis=1) for name in CASES}
     assert (changing["drifting"] > 0).all()
@@ -113,7 +113,7 @@ def test_rates_change_where_the_case_says_so():
     assert ((rare >= 0.05) & (rare <= 1)).all()
 
 
-def test_the_table_holds_every_case_and_learner_and_applies_its_limit():
+def test_table_is_complete():
     settings = {"size": 4, "budget": 1, "horizon": 200, "replications": 3, "seed": 0}
     table = regrets(**settings)
     assert len(table) == len(CASES) * (len(LEARNERS) + 1)

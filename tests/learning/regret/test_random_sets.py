@@ -8,7 +8,7 @@ from analysis.learning import CertaintyEquivalence, mean_items, sample_items
 from analysis.learning.regret import random_sets, recorded
 
 
-def test_losses_of_rules_on_the_same_sets():
+def test_losses_on_same_sets():
     runs, known = random_sets.losses(2, 1000, 5)
     assert set(runs.rule) == set(random_sets.RULES)
     assert sorted(set(runs.horizon)) == [10, 100, 1000]
@@ -19,7 +19,7 @@ def test_losses_of_rules_on_the_same_sets():
     assert runs.equals(again)
 
 
-def test_cycles_of_the_index_policy_are_not_above_its_relaxed_bound():
+def test_cycles_stay_below_bound():
     sources, budget = random_sets.random_problem(0, 5)
     ages = np.random.default_rng(0).integers(1, 13, (4, len(sources)))
     earned = random_sets.cycles(sources, sources, budget, ages)
@@ -27,7 +27,7 @@ def test_cycles_of_the_index_policy_are_not_above_its_relaxed_bound():
     assert (earned > 0).all()
 
 
-def test_a_jolt_by_right_estimates_leads_to_the_best_cycle_of_those_tried():
+def test_jolt_leads_to_best_cycle():
     """A run with items and without noise, on a set of several cycles."""
     sources, rng = wide_set(6, 1)
     ages = rng.integers(1, 13, (5, len(sources)))
@@ -50,7 +50,7 @@ def test_a_jolt_by_right_estimates_leads_to_the_best_cycle_of_those_tried():
         ("exponential", False, 0.3, 0.1),  # sums have twice the variance of those of equal worths
     ],
 )
-def test_the_default_learner_learns_on_fifty_new_sets(law, items, most, most_median):
+def test_default_learns_on_fifty_sets(law, items, most, most_median):
     """In half of 20,000 epochs mean and median are small; then regret grows slowly."""
     late, regret = [], []
     for instance in range(50):
@@ -70,7 +70,7 @@ def test_the_default_learner_learns_on_fifty_new_sets(law, items, most, most_med
 
 
 @pytest.mark.slow
-def test_the_files_were_written_by_the_code_as_it_is():
+def test_recorded_files_are_current():
     # Run `python -m analysis.learning.regret.recorded` after a change of that code.
     for path in (recorded.LOSSES, recorded.CYCLES):
         assert set(pd.read_csv(path)["code"]) == {recorded.code()}, path.name

@@ -14,13 +14,13 @@ AT = np.random.default_rng(1).normal(0, 0.2, (2, 3))
 OWN = LspeOptions.as_printed(projected=False, threshold="quadratic", gradient="own arm")
 
 
-def test_the_recursion_ends_at_the_projected_solution_only_if_a_is_set_right():
+def test_recursion_needs_right_a():
     found = chains.check_recursion(TWO, AT, OWN)
     assert found.radius < 1
     assert found.end < 1e-9 < 1e-3 < found.printed_end
 
 
 @pytest.mark.parametrize("options", [LspeOptions.corrected(), LspeOptions.as_printed()])
-def test_the_form_of_the_thresholds_is_read_off_the_program(options):
+def test_threshold_form_from_program(options):
     form = chains.threshold_form(FOUR, options)
     assert form == ((0, 1, 2, 2) if options.threshold == "quadratic" else (0, 1, 1, 2))

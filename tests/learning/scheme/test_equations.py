@@ -21,25 +21,25 @@ SOURCES = four_sources()
 
 @settings(max_examples=20)
 @given(st.integers(1, 30), st.floats(0.05, 2.0), st.integers(0, 2**32 - 1))
-def test_the_first_equation_is_an_identity_without_crawls(lifetime, decay, seed):
+def test_first_equation_without_crawls(lifetime, decay, seed):
     arrivals = shot_noise(20.0, decay, 60, np.random.default_rng(seed))
     assert np.abs(windowed_content(arrivals, decay, lifetime)[1]).max() < 1e-9
 
 
-def test_with_crawls_it_needs_content_that_is_never_dropped():
+def test_crawls_need_kept_content():
     arrivals = shot_noise(250.0, 0.7, 200, np.random.default_rng(0))
     crawls = range(3, 200, 7)
     assert np.abs(windowed_content(arrivals, 0.7, 200, crawls)[1]).max() < 1e-9
     assert np.abs(windowed_content(arrivals, 0.7, 5, crawls)[1]).max() > 1.0
 
 
-def test_shot_noise_has_the_mean_of_section_two():
+def test_shot_noise_has_stated_mean():
     arrivals = shot_noise(250.0, 0.7, 20_000, np.random.default_rng(1))
     expected = 250 * (1 - np.exp(-0.7)) / 0.7
     assert arrivals.mean() == pytest.approx(expected, abs=4 * arrivals.std() / np.sqrt(20_000))
 
 
-def test_poisson_items_given_their_number_are_uniform():
+def test_poisson_items_are_uniform():
     assert thinning_error(25.0, 0.3) < 1e-12
 
 
@@ -47,7 +47,7 @@ def test_poisson_items_given_their_number_are_uniform():
 @given(
     st.lists(st.floats(0.0, 0.99), min_size=4, max_size=4), st.sampled_from(["exceeding", "ceil"])
 )
-def test_the_printed_index_is_the_index_below_the_limit(share, rounding):
+def test_printed_index_below_limit(share, rounding):
     state = np.array(share) * SOURCES.u_star
     found = index_as_printed(SOURCES, state, rounding)
     np.testing.assert_allclose(found, whittle_index(SOURCES, state), atol=1e-5)
@@ -63,7 +63,7 @@ def test_features_are_those_of_section_five():
     assert features(np.ones((5, 4))).shape == (5, 14)
 
 
-def test_the_printed_inverse_is_wrong_and_the_corrected_one_right():
+def test_printed_inverse_is_wrong():
     printed, corrected = inverse_errors(np.random.default_rng(0).normal(size=(40, 5)))
     assert printed[0] > 0.05
     assert corrected.max() < 1e-9
@@ -77,7 +77,7 @@ def test_standardised_features_are_well_conditioned():
     assert feature_condition(SOURCES, visited, centred=True) == np.inf
 
 
-def test_fitted_thresholds_decide_nearly_as_the_index():
+def test_fitted_thresholds_follow_index():
     fit = fitted_thresholds(SOURCES, 1)
     assert fit.rewards["quadratic"] > 250
     assert fit.squares["quadratic"] >= fit.squares["shared"]

@@ -15,7 +15,7 @@ TWO = SOURCES.subset(slice(2))
 OPTIONS = LspeOptions.corrected()
 
 
-def test_two_arms_agree_with_the_dense_chain():
+def test_two_arms_equal_dense_chain():
     for seed in range(4):
         q = np.random.default_rng(seed).normal(0, 0.3, (2, 3))
         chain = ThresholdChain(TWO, q, OPTIONS, 8)
@@ -29,7 +29,7 @@ def test_two_arms_agree_with_the_dense_chain():
 @pytest.mark.parametrize("threshold", ["constant", "shared", "quadratic"])
 @pytest.mark.parametrize("selected", [{}, {"kappa": 1.0, "scale": 150.0}, {"offset": 3.0}])
 @pytest.mark.parametrize(("arms", "budget"), [(2, 1), (3, 2), (3, 3)])
-def test_the_gradient_is_that_of_the_value(threshold, selected, arms, budget):
+def test_gradient_of_value(threshold, selected, arms, budget):
     options = LspeOptions.corrected(threshold=threshold, **selected)
     sources = SOURCES.subset(slice(arms))
     frozen = FrozenPolicy(sources, options, budget, 5)
@@ -46,7 +46,7 @@ def test_the_gradient_is_that_of_the_value(threshold, selected, arms, budget):
     assert (np.abs(gradient[:, :free]) > 1e-9).any() == (budget < arms)
 
 
-def test_many_arms_have_ages_of_their_own():
+def test_arms_have_own_ages():
     """3^41 joint ages are more than an int64 numbers; few of them are reached."""
     size = 41
     options = LspeOptions.corrected(kappa=1e-9)  # draws at random: ages are geometric to the cap
@@ -60,7 +60,7 @@ def test_many_arms_have_ages_of_their_own():
     assert frozen.evaluate(np.zeros((size, 3))) == pytest.approx(earned, rel=1e-6)
 
 
-def test_the_value_is_what_a_long_run_earns():
+def test_value_is_long_run_reward():
     """A step of almost nothing keeps the thresholds where they are."""
     held = LspeOptions.corrected(step=1e-9)
     run = learned(SOURCES, held, 2, horizon=4000, replications=6, seed=1)
@@ -70,7 +70,7 @@ def test_the_value_is_what_a_long_run_earns():
     assert abs(late.value / value - 1) < 0.01
 
 
-def test_climbing_reaches_the_index_policy_but_never_passes_the_optimum():
+def test_climbing_reaches_index_policy():
     best = long_run_cycle(SOURCES, "whittle", 1).average_reward
     frozen = FrozenPolicy(SOURCES, OPTIONS, 1, 8)
     start = np.zeros((4, 3))
@@ -80,7 +80,7 @@ def test_climbing_reaches_the_index_policy_but_never_passes_the_optimum():
     assert frozen.evaluate(q) == pytest.approx(value)
 
 
-def test_runs_are_the_same_twice_and_end_in_good_thresholds():
+def test_runs_repeat_and_converge():
     one, two = (learned(SOURCES, OPTIONS, 1, horizon=2000, replications=3, seed=4) for _ in "ab")
     np.testing.assert_array_equal(one.expected, two.expected)
     assert one.q.shape == (3, 4, 3)
@@ -89,7 +89,7 @@ def test_runs_are_the_same_twice_and_end_in_good_thresholds():
     assert one.greedy_rewards(SOURCES, OPTIONS, 1) == pytest.approx(best)
 
 
-def test_diverged_runs_are_counted_and_left_out():
+def test_diverged_runs_are_excluded():
     wild = LspeOptions.as_printed(projected=False, regulariser="none")
     runs = learned(SOURCES, wild, 1, horizon=3000, replications=4, seed=1)
     assert len(runs.diverged) >= 2

@@ -47,20 +47,20 @@ def test_three_arms_too():
     assert gradient_check(first(3), q, LspeOptions.corrected(), cap=5).relative_error < 1e-6
 
 
-def test_as_printed_it_is_the_gradient_of_the_content_of_all_arms():
+def test_printed_gradient_is_of_content():
     assert gradient_check(first(2), Q, PRINTED, objective="all").relative_error < 1e-6
 
 
-def test_as_printed_it_points_away_from_more_harvest():
+def test_printed_gradient_points_away():
     assert gradient_check(first(2), Q, PRINTED).cosine < -0.8
 
 
-def test_the_sum_over_arms_in_every_component_is_not_the_gradient():
+def test_summed_components_are_no_gradient():
     check = gradient_check(first(2), Q, LspeOptions.as_printed(projected=False), objective="all")
     assert check.relative_error > 0.5
 
 
-def test_a_constant_in_the_value_function_leaves_the_mean_and_spoils_the_variance():
+def test_constant_spoils_variance():
     near = gradient_check(first(2), Q, PRINTED, objective="all")
     far = gradient_check(first(2), Q, PRINTED, objective="all", value_shift=1.0)
     np.testing.assert_allclose(far.formula, near.formula, atol=1e-12)
@@ -71,7 +71,7 @@ def test_a_constant_in_the_value_function_leaves_the_mean_and_spoils_the_varianc
     )
 
 
-def test_the_chain_earns_what_renewal_theory_says():
+def test_chain_earns_renewal_value():
     """Constant thresholds: the chain of joint ages against one arm at a time."""
     sources = first(2)
     q = np.zeros((2, 3))

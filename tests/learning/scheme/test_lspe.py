@@ -28,7 +28,7 @@ def runs(options, replications, seed=1, start=None, content=CONTENT):
     ],
 )
 @pytest.mark.parametrize("random", [False, True])
-def test_the_compiled_loop_is_the_plain_loop(options, random):
+def test_compiled_loop_equals_plain(options, random):
     content = CONTENT[:, :300]
     if random:
         content = Arrivals(SOURCES).sample(300, np.random.default_rng(5))
@@ -75,7 +75,7 @@ def literal(horizon, rng, delta=1e-6, c=0.1, kappa=2.0):
     return q, r, np.array(harvest)
 
 
-def test_the_printed_scheme_is_the_literal_one():
+def test_printed_scheme_is_literal():
     q, r, harvest = literal(300, np.random.default_rng(3))
     learner = Lspe(SOURCES, LspeOptions.as_printed())
     run = learner.play(SOURCES, CONTENT[:, :300], 1, np.random.default_rng(3))
@@ -84,7 +84,7 @@ def test_the_printed_scheme_is_the_literal_one():
     np.testing.assert_allclose(learner.r, r, rtol=1e-5)
 
 
-def test_the_printed_scheme_ends_at_the_upper_bounds():
+def test_printed_scheme_ends_at_bounds():
     _, played = runs(LspeOptions.as_printed(), 30)
     means = np.array([run.reward.mean() for run in played])
     value = soft_threshold_value(SOURCES, SOURCES.u_star, 2.0)
@@ -94,7 +94,7 @@ def test_the_printed_scheme_ends_at_the_upper_bounds():
     assert all(run.diverged_at is None for run in played)
 
 
-def test_without_the_cures_the_printed_scheme_diverges_and_says_when():
+def test_uncured_scheme_diverges():
     raw = LspeOptions.as_printed(projected=False, regulariser="none")
     learners, played = runs(raw, 10)
     stopped = [run.diverged_at for run in played if run.diverged_at is not None]
@@ -105,7 +105,7 @@ def test_without_the_cures_the_printed_scheme_diverges_and_says_when():
             assert run.reward.size == run.diverged_at == run.engaged.size
 
 
-def test_a_diverged_learner_stops_learning_in_the_plain_loop_too():
+def test_diverged_learner_stops():
     options = LspeOptions.as_printed(projected=False, regulariser="none", limit=1e-3)
     learner = Lspe(SOURCES, options)
     play(SOURCES, learner, CONTENT[:, :50], 1, np.random.default_rng(0))
@@ -113,7 +113,7 @@ def test_a_diverged_learner_stops_learning_in_the_plain_loop_too():
     assert learner._state.steps[0] == learner.diverged_at + 1
 
 
-def test_the_corrected_scheme_learns_the_optimum_from_a_bad_start():
+def test_corrected_scheme_learns_optimum():
     start = np.array([1.0, 1.0, -0.5, -0.5])  # crawls the two worst sources
     learners, played = runs(LspeOptions.corrected(), 12, start=start)
     assert all(run.diverged_at is None for run in played)
@@ -139,7 +139,7 @@ def test_exactly_the_budget_is_crawled():
 
 @pytest.mark.parametrize("selection", ["independent", "one-of-n"])
 @pytest.mark.parametrize("budget", [1, 2])
-def test_the_score_is_the_derivative_of_the_draws_log_probability(selection, budget):
+def test_score_is_log_derivative(selection, budget):
     """Against finite differences: the probability of the drawn order, written out."""
     options = LspeOptions(selection=selection, kappa=3.0, threshold="constant")
     learner = Lspe(SOURCES, options, np.array([0.3, 0.5, 0.1, 0.2]))
@@ -172,7 +172,7 @@ def test_the_score_is_the_derivative_of_the_draws_log_probability(selection, bud
     assert min(np.abs(grad - difference).max() for difference in differences) < 1e-7
 
 
-def test_the_corrected_rank_one_update_is_the_inverse():
+def test_corrected_update_is_inverse():
     rng = np.random.default_rng(0)
     matrix = np.eye(5)
     inverse = np.eye(5)

@@ -26,7 +26,7 @@ def sampled(sources, threshold, kappa, offset, horizon, rng):
     return reward, engaged
 
 
-def test_the_renewal_value_is_what_a_simulation_earns():
+def test_renewal_value_equals_simulation():
     sources = four_sources()
     value = soft_threshold_value(sources, sources.u_star, 2.0)
     reward, engaged = sampled(sources, sources.u_star, 2.0, 0.5, 40_000, np.random.default_rng(3))
@@ -37,7 +37,7 @@ def test_the_renewal_value_is_what_a_simulation_earns():
     assert engaged.std() == pytest.approx(value.engaged_std, rel=0.02)
 
 
-def test_thresholds_at_the_upper_bound_earn_what_the_paper_prints():
+def test_upper_thresholds_earn_printed():
     sources = four_sources()
     value = soft_threshold_value(sources, sources.u_star, 2.0)
     assert round(value.average_reward, -1) == 160
@@ -46,7 +46,7 @@ def test_thresholds_at_the_upper_bound_earn_what_the_paper_prints():
 
 @settings(max_examples=25)
 @given(st.lists(st.floats(0.01, 0.95), min_size=4, max_size=4))
-def test_a_steep_logit_is_the_hard_threshold(share):
+def test_steep_logit_is_threshold(share):
     sources = four_sources()
     age = np.ceil(-np.log1p(-np.array(share)) / sources.decay)
     level = (sources.state_at_age(age) + sources.state_at_age(age - 1)) / 2
@@ -68,7 +68,7 @@ def test_limits_always_and_never():
 
 @settings(max_examples=20)
 @given(st.floats(0.1, 20), st.floats(1e-3, 1e3))
-def test_value_scales_with_content_and_falls_with_the_offset(kappa, factor):
+def test_value_scales_with_content(kappa, factor):
     sources = four_sources()
     grown = Sources(sources.arrival_rate * factor, sources.mean_utility, sources.decay_rate)
     level = 0.7 * sources.u_star
@@ -80,14 +80,14 @@ def test_value_scales_with_content_and_falls_with_the_offset(kappa, factor):
     assert (rarer.rate < value.rate).all()
 
 
-def test_more_kappa_engages_fewer_arms_at_the_upper_bound():
+def test_kappa_reduces_engaged_arms():
     sources = four_sources()
     values = [soft_threshold_value(sources, sources.u_star, k) for k in (0.5, 1, 2, 5, 10)]
     assert (np.diff([value.engaged for value in values]) < 0).all()
     assert (np.diff([value.engaged_std for value in values]) < 0).all()
 
 
-def test_best_thresholds_beat_a_grid_and_stay_under_the_bound():
+def test_best_thresholds_beat_grid():
     four = four_sources()
     sources = Sources(four.arrival_rate[:2], four.mean_utility[:2], four.decay_rate[:2])
     levels, best = best_soft_thresholds(sources, 5.0, 0.3)
@@ -105,7 +105,7 @@ def test_best_thresholds_beat_a_grid_and_stay_under_the_bound():
         best_soft_thresholds(sources, 5.0, 0.001)
 
 
-def test_thresholds_that_jump_are_refused_with_the_steepness():
+def test_jumping_thresholds_are_refused():
     """Logits as steep as steps crawl the first source each 29 epochs or each 30, never between."""
     sources = Sources([41.8366, 7.6935, 20.136], [9.7752, 0.8964, 0.5789], [0.0263, 0.9706, 0.2083])
     with pytest.raises(NotConverged, match=r"at kappa = 10000: .* jump less at a smaller kappa"):
@@ -115,7 +115,7 @@ def test_thresholds_that_jump_are_refused_with_the_steepness():
 
 @settings(max_examples=50)
 @given(st.lists(st.floats(0.0, 0.99), min_size=4, max_size=4))
-def test_index_thresholds_tie_with_the_rival_and_decide_who_is_crawled(share):
+def test_index_thresholds_tie_with_rival(share):
     sources = four_sources()
     x = np.array(share) * sources.u_star
     level = whittle_threshold(sources, x)
@@ -131,7 +131,7 @@ def test_index_thresholds_tie_with_the_rival_and_decide_who_is_crawled(share):
 
 @settings(max_examples=50)
 @given(st.lists(st.floats(0.0, 0.9), min_size=4, max_size=4), st.integers(0, 3), st.floats(0, 0.09))
-def test_index_thresholds_grow_with_the_states_of_the_others(share, arm, more):
+def test_index_thresholds_grow_with_states(share, arm, more):
     sources = four_sources()
     x = np.array(share) * sources.u_star
     raised = x.copy()

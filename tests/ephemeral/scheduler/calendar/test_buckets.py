@@ -31,7 +31,7 @@ def numbers_in(calendar, size):
     return np.sort(out["number"]).tolist()
 
 
-def test_a_bucket_that_spreads_over_all_others_loses_no_entry():
+def test_spreading_bucket_keeps_entries():
     # A thousand entries due at once; then one in each of a thousand buckets, while six hundred
     # buckets that hold one entry wait to be sorted anew.
     spreading = 0.2 / np.arange(2, 1002)  # index 0.02 at about these ages
@@ -46,7 +46,7 @@ def test_a_bucket_that_spreads_over_all_others_loses_no_entry():
 
 @given(st.integers(1, 3000), st.integers(0, 2**32 - 1), st.lists(st.floats(0, 1), max_size=4))
 @settings(max_examples=60)
-def test_sorting_anew_keeps_every_entry_and_every_block(size, seed, thetas):
+def test_resorting_keeps_entries(size, seed, thetas):
     rng = np.random.default_rng(seed)
     entries = entries_of(rng.lognormal(0, 1, size), rng.lognormal(-4, 2, size))
     least = [rng.integers(0, 9)]
@@ -63,7 +63,7 @@ def test_sorting_anew_keeps_every_entry_and_every_block(size, seed, thetas):
         assert used + dormant + calendar.free[1] == calendar.link.size
 
 
-def test_a_calendar_that_is_too_small_says_so():
+def test_small_calendar_is_refused():
     entries = entries_of(np.ones(4000), np.full(4000, 0.1))
     calendar = buckets.with_room(buckets.empty_calendar(), 0)
     with pytest.raises(MemoryError, match="out of blocks"):

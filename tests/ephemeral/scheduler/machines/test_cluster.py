@@ -47,7 +47,7 @@ def same_epoch(*schedulers):
 
 
 @pytest.mark.process
-def test_crawls_are_those_of_one_process_also_after_a_worker_died(client, model, tmp_path):
+def test_lost_worker_changes_no_crawl(client, model, tmp_path):
     place = Cluster(client, tmp_path, save_every=SAVE_EVERY)
     scheduler, twin = PartitionedScheduler(*model, place=place), PartitionedScheduler(*model)
     for _ in range(2 * SAVE_EVERY):
@@ -78,7 +78,7 @@ def test_crawls_are_those_of_one_process_also_after_a_worker_died(client, model,
     assert machines.losses == [(p, 2 * SAVE_EVERY + 3, 3, total[p]) for p in here]
 
 
-def test_what_was_forgotten_once_is_not_counted_again():
+def test_restart_counts_once():
     """A part that dies twice between two savings begins both times from the same state."""
     machines = object.__new__(ClusterMachines)
     machines.losses, machines._epoch = [], 4
@@ -91,7 +91,7 @@ def test_what_was_forgotten_once_is_not_counted_again():
 
 
 @pytest.mark.process
-def test_sources_of_unequal_costs_are_crawled_as_by_one_scheduler(client, tmp_path):
+def test_unequal_costs_match_one_scheduler(client, tmp_path):
     rng = np.random.default_rng(1)
     cost = np.r_[np.full(4, 6.0), np.ones(36)]
     sources = Sources(np.r_[60.0, 61.0, 62.0, 63.0, rng.lognormal(0, 1, 36)], np.ones(40),
@@ -104,7 +104,7 @@ def test_sources_of_unequal_costs_are_crawled_as_by_one_scheduler(client, tmp_pa
 
 
 @pytest.mark.process
-def test_a_part_without_a_saved_state_is_given_up(client, model, tmp_path):
+def test_unsaved_part_is_given_up(client, model, tmp_path):
     def gone():
         raise OSError("the worker is gone")
 

@@ -45,7 +45,7 @@ def test_the_budget_holds_in_every_epoch(sources, ages):
         assert scheduler.quotas.sum() == BUDGET
 
 
-def test_sharing_a_multiplier_makes_unlike_parts_one(sources, ages):
+def test_shared_multiplier_unifies_parts(sources, ages):
     order = np.argsort(np.argsort(sources.decay_rate))
     part = order * 8 // COUNT  # each part has sources of its own kind
     whole = average_reward(Scheduler(sources, BUDGET, ages))
@@ -58,7 +58,7 @@ def test_sharing_a_multiplier_makes_unlike_parts_one(sources, ages):
 
 
 @pytest.mark.parametrize("exchange", [False, True])
-def test_a_budget_below_the_number_of_parts_reaches_every_part(exchange):
+def test_small_budget_reaches_parts(exchange):
     twins = Sources([1.0] * 6, [1.0] * 6, [0.1] * 6)
     part = np.arange(6) % 3
     scheduler = PartitionedScheduler(twins, part, 1, exchange=exchange)
@@ -66,7 +66,7 @@ def test_a_budget_below_the_number_of_parts_reaches_every_part(exchange):
     np.testing.assert_array_equal(np.bincount(crawled, minlength=6), [10] * 6)
 
 
-def test_fixed_quotas_average_to_the_exact_shares():
+def test_quotas_average_to_shares():
     sources = Sources([1.0] * 10, [1.0] * 10, [0.1] * 10)
     part = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2])
     scheduler = PartitionedScheduler(sources, part, 3, exchange=False)
@@ -94,7 +94,7 @@ def unequal_costs(seed):
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_parts_of_unequal_costs_crawl_what_one_scheduler_would(seed):
+def test_unequal_parts_match_one_scheduler(seed):
     sources, part, budget = unequal_costs(seed)
     one, many = Scheduler(sources, budget), PartitionedScheduler(sources, part, budget)
     for _ in range(40):
@@ -102,7 +102,7 @@ def test_parts_of_unequal_costs_crawl_what_one_scheduler_would(seed):
         assert many.quotas.sum() <= budget * (1 + 1e-9)
 
 
-def test_parts_pay_for_sources_that_cost_more_than_their_share():
+def test_parts_pay_for_costly_sources():
     """Four dear sources, each in a part that has a tenth of the budget."""
     rate, cost = np.r_[np.full(4, 60.0), np.ones(36)], np.r_[np.full(4, 6.0), np.ones(36)]
     sources = Sources(rate, np.ones(40), np.full(40, 0.2), cost=cost)
@@ -120,7 +120,7 @@ def test_parts_pay_for_sources_that_cost_more_than_their_share():
 
 
 @pytest.mark.parametrize("parts", [1, 3, 7])
-def test_ties_between_parts_spend_and_earn_what_one_scheduler_does(parts):
+def test_ties_between_parts(parts):
     """All sources of one cost are alike: every epoch's last place is a tie over all parts."""
     cost = np.r_[np.full(30, 1.0), np.full(12, 3.0)]
     sources = Sources(np.r_[np.full(30, 2.0), np.full(12, 8.0)], np.ones(42), np.full(42, 0.1),
@@ -137,7 +137,7 @@ def test_ties_between_parts_spend_and_earn_what_one_scheduler_does(parts):
     assert spent[1] == pytest.approx(spent[0], rel=0.01)
 
 
-def test_a_budget_that_pays_for_all_or_for_none():
+def test_extreme_budgets():
     sources = Sources([1.0, 2.0, 3.0], [1.0] * 3, [0.1] * 3, cost=[1.0, 2.0, 4.0])
     parts = PartitionedScheduler(sources, [0, 1, 1], 7.0)
     for _ in range(3):
@@ -151,7 +151,7 @@ def test_a_budget_that_pays_for_all_or_for_none():
         np.testing.assert_array_equal(*(np.sort(s.crawl()[0]) for s in (one, parts)))
 
 
-def test_fixed_quotas_of_unequal_costs_are_refused():
+def test_quotas_need_equal_costs():
     sources = Sources([1.0] * 4, [1.0] * 4, [0.1] * 4, cost=[1.0, 1.0, 1.0, 1.0001])
     with pytest.raises(ValueError, match="exchange must be True where costs differ, got False"):
         PartitionedScheduler(sources, [0, 0, 1, 1], 2, exchange=False)
