@@ -61,7 +61,7 @@ THEOREMS = {
         "test_theorems.py::test_one_base_breaks_promise",
     ),
     "timetable-changes": (
-        "test_table.py::test_sources_come_and_go_a_thousand_times",
+        "test_table.py::test_sources_come_and_go_often",
         "test_packing.py::test_half_channel_is_wasted",
     ),
     "timetable-hosts": (
