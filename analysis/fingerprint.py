@@ -67,7 +67,8 @@ def modules_behind(names: Iterable[str]) -> set[str]:
 def source_file(module: str) -> Path:
     """Return the file of a module, or the ``__init__.py`` of a package."""
     base = _root().joinpath(*module.split("."))
-    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    package = base / "__init__.py"
+    return package if package.exists() else base.with_suffix(".py")
 
 
 def statements(source: str) -> str:
