@@ -48,14 +48,14 @@ POLICIES = {
 SHORT = dict(zip(POLICIES, ("index", "learned", "fixed", "lambda", "nutch", "robin"), strict=True))
 
 
-def feed_sources(size: int, rng: np.random.Generator) -> Sources:
+def sample_feeds(size: int, rng: np.random.Generator) -> Sources:
     """Draw feeds: rates log-uniform on (0.05, 1) a day, utility in (0.2, 2), decay in (0.05, 1)."""
     size = check_integer("size", size, 1)
     rate = np.exp(rng.uniform(np.log(0.05), 0.0, size))
     return Sources(rate, rng.uniform(0.2, 2.0, size), rng.uniform(0.05, 1.0, size))
 
 
-def crawl_row(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
+def crawl_site(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
     """Crawl one random site with every policy; sources are the same at every call.
 
     Keys: for each policy an array of shape (4, epochs): value found, fetches, answers 304,
@@ -85,7 +85,7 @@ def crawl_sites(
 ) -> dict[str, Floats]:
     """Crawl so many random sites; the same seed gives the same publications, whatever the faults.
 
-    Keys: for each policy an array of shape (replications, 4, epochs), as `crawl_row` has them.
+    Keys: for each policy an array of shape (replications, 4, epochs), as `crawl_site` has them.
     """
     point = {
         "sources": sources,
@@ -96,7 +96,7 @@ def crawl_sites(
         "last": last,
         "patience": patience,
     }
-    rows = sweep(crawl_row, [point], seed=seed, replications=replications, jobs=1, progress=False)
+    rows = sweep(crawl_site, [point], seed=seed, replications=replications, jobs=1, progress=False)
     return {policy: np.array([row[policy] for row in rows[0]]) for policy in policies}
 
 
@@ -115,7 +115,7 @@ LEARNERS = {
 """Settings of the learner, and whether it sees items."""
 
 
-def learners(
+def run_learners(
     size: int, budget: int, epochs: int, warm_up: int, *, replications: int, seed: int
 ) -> pd.DataFrame:
     """Run learners with several settings on feeds drawn anew for each replication.
@@ -128,19 +128,19 @@ def learners(
     rows = []
     for draw in range(check_integer("replications", replications, 2)):
         feeds, items, *own = np.random.default_rng([seed, 5, draw]).spawn(2 + len(LEARNERS))
-        sources = feed_sources(size, feeds)
-        found = sample_items(Arrivals(sources, Utility("exponential")), epochs, items)
-        known = index_rewards(sources, budget, epochs)
-        for (name, (options, seen)), rng in zip(LEARNERS.items(), own, strict=True):
+        sources = sample_feeds(size, feeds)
+        content = sample_items(Arrivals(sources, Utility("exponential")), epochs, items)
+        informed = index_rewards(sources, budget, epochs)
+        for (name, (options, sees_items)), rng in zip(LEARNERS.items(), own, strict=True):
             run = CertaintyEquivalence(size, options).play(
-                sources, found if seen else found.worth, budget, rng
+                sources, content if sees_items else content.worth, budget, rng
             )
-            shares = (float(run.expected[a:].sum() / known[a:].sum()) for a in (0, warm_up))
+            shares = (float(run.expected[a:].sum() / informed[a:].sum()) for a in (0, warm_up))
             rows.append((draw, name, *shares))
     return pd.DataFrame(rows, columns=["draw", "learner", "whole", "later"])
 
 
-def predictions(sources: Sources, budget: int, epochs: int, warm_up: int) -> dict[str, float]:
+def predict_values(sources: Sources, budget: int, epochs: int, warm_up: int) -> dict[str, float]:
     """Value per fetch that the model expects of each policy on the epochs after `warm_up`.
 
     The deterministic model, started alike, for policies that look at ages; the mean over its draws
@@ -152,31 +152,31 @@ def predictions(sources: Sources, budget: int, epochs: int, warm_up: int) -> dic
         "fixed_frequencies": fixed,
         "round_robin": "round-robin",
     }
-    found = {
+    rewards = {
         name: simulate(sources, policy, budget, epochs, initial_state="fresh").reward[warm_up:]
         for name, policy in policies.items()
     }
-    expected = {name: float(reward.mean()) / budget for name, reward in found.items()}
-    drawn = drawn_reward(sources, lambdacrawl(sources, budget).frequency, epochs)[warm_up:]
+    expected = {name: float(reward.mean()) / budget for name, reward in rewards.items()}
+    drawn = mean_random_reward(sources, lambdacrawl(sources, budget).frequency, epochs)[warm_up:]
     lambda_crawl = float(drawn.mean()) / budget
     return expected | {"learned_index": expected["index"], "lambda_crawl": lambda_crawl}
 
 
-def drawn_reward(sources: Sources, frequency: Floats, epochs: int) -> Floats:
+def mean_random_reward(sources: Sources, frequency: Floats, epochs: int) -> Floats:
     """Mean reward at each epoch when source i is crawled with probability p_i, from a fresh start.
 
     The mean content m before a crawl follows m(t + 1) = (1 - p) alpha m(t) + u, m(0) = u.
     """
-    left = (1.0 - frequency) * sources.alpha
-    limit = sources.u / (1.0 - left)
-    content = limit + (sources.u - limit) * left ** np.arange(epochs)[:, None]
+    retention = (1.0 - frequency) * sources.alpha
+    limit = sources.u / (1.0 - retention)
+    content = limit + (sources.u - limit) * retention ** np.arange(epochs)[:, None]
     return np.asarray(content @ frequency)
 
 
 def value_per_fetch(runs: Floats, warm_up: int) -> Floats:
     """Value found over fetches made, after `warm_up`, one number a site; nan without fetches."""
-    found, made = runs[:, 0, warm_up:].sum(axis=1), runs[:, 1, warm_up:].sum(axis=1)
-    return np.divide(found, made, out=np.full(len(runs), np.nan), where=made > 0)
+    value, fetches = runs[:, 0, warm_up:].sum(axis=1), runs[:, 1, warm_up:].sum(axis=1)
+    return np.divide(value, fetches, out=np.full(len(runs), np.nan), where=fetches > 0)
 
 
 def value_per_place(runs: Floats, warm_up: int, budget: int) -> Floats:
@@ -184,7 +184,7 @@ def value_per_place(runs: Floats, warm_up: int, budget: int) -> Floats:
     return runs[:, 0, warm_up:].mean(axis=1) / budget
 
 
-def trouble(
+def crawl_with_faults(
     sources: Sources,
     budget: int,
     *,
@@ -210,16 +210,16 @@ def trouble(
     def add(faults: str, share: float, patience: int, runs: Floats) -> None:
         bound = relaxed_bound(sources, budget * (1 - share))[0] / budget
         value = Estimate.of(value_per_place(runs, warm_up, budget))
-        made = runs[:, 1, warm_up:].sum()  # none, where all sources rest after failures
-        failed = float(runs[:, 3, warm_up:].sum() / made) if made else 0.0
+        fetches = runs[:, 1, warm_up:].sum()  # none, where all sources rest after failures
+        failed = float(runs[:, 3, warm_up:].sum() / fetches) if fetches else 0.0
         row = {"faults": faults, "share": share, "patience": patience}
         row |= {"value": value.value, "low": value.low, "high": value.high, "failed": failed}
         rows.append(row | {"bound": bound if faults == "single" else np.nan})
 
     def crawl(share: float, last: int, patience: int) -> Floats:
-        given = {"share": share, "last": last, "patience": patience, "policies": ("index",)}
+        options = {"share": share, "last": last, "patience": patience, "policies": ("index",)}
         count = {"replications": replications, "seed": seed}
-        runs = crawl_sites(sources, budget, epochs, **count, **given)  # type: ignore[arg-type]
+        runs = crawl_sites(sources, budget, epochs, **count, **options)  # type: ignore[arg-type]
         return runs["index"]
 
     add("single", 0.0, 64, untroubled["index"])
@@ -230,7 +230,7 @@ def trouble(
     return pd.DataFrame(rows)
 
 
-def over_http(
+def compare_with_http(
     sources: Sources, budget: int, epochs: int, *, seed: int, kill: bool
 ) -> dict[str, float]:
     """Crawl one site over HTTP, killed in the middle if wanted, against the crawl in process.
@@ -254,27 +254,27 @@ def over_http(
     with tempfile.TemporaryDirectory() as around, FeedServer(site) as server:
         folder, urls = Path(around), server.urls()
         crawl_in_process(site, settings, folder=folder / "in-process", urls=urls)
-        one = Store(folder / "in-process")
-        whole, kept = one.frame(), one.contents()
-        one.close()
+        in_process = Store(folder / "in-process")
+        frame, contents = in_process.frame(), in_process.contents()
+        in_process.close()
         write_sources(folder / "sources.csv", sources, urls)
         settings["CRAWL_SOURCES"] = str(folder / "sources.csv")
         settings["JOBDIR"] = str(folder / "http")
         if kill:
-            _kill_in_the_middle(server, settings, folder / "http", len(whole) // 2)
+            _kill_in_the_middle(server, settings, folder / "http", len(frame) // 2)
         crawl_over_http([settings])
-        other = Store(folder / "http")
-        differ = [name for name, rows in other.contents().items() if rows != kept[name]]
-        other.close()
+        over_network = Store(folder / "http")
+        differ = [name for name, rows in over_network.contents().items() if rows != contents[name]]
+        over_network.close()
         if differ:
             raise RuntimeError(f"the crawl over HTTP is not that in process: {', '.join(differ)}")
-    kinds = whole["kind"].value_counts()
+    kinds = frame["kind"].value_counts()
     return {
-        "fetches": len(whole),
-        "values": sum(len(row) for rows in kept.values() for row in rows),
+        "fetches": len(frame),
+        "values": sum(len(row) for rows in contents.values() for row in rows),
         "failed": int(kinds.get("failed", 0)),
         "forbidden": int(kinds.get("forbidden", 0)),
-        "unchanged": int((whole["status"] == 304).sum()),
+        "unchanged": int((frame["status"] == 304).sum()),
     }
 
 
@@ -316,7 +316,7 @@ def _columns(log: pd.DataFrame, epochs: int) -> Floats:
     return np.array([np.bincount(epoch, weights, minlength=epochs) for weights in kinds.values()])
 
 
-def with_half(table: pd.DataFrame) -> list[str]:
+def format_with_half(table: pd.DataFrame) -> list[str]:
     """Write each value with half the length of its interval."""
     half = (table["high"] - table["low"]) / 2
     return [f"{v:.3f} ± {h:.3f}" for v, h in zip(table["value"], half, strict=True)]
@@ -334,24 +334,28 @@ def compare_policies(
     per epoch, share of 304s, value per fetch made, and the bound. What is a share of fetches is
     nan for a policy that makes none.
     """
-    expected = predictions(sources, budget, runs["index"].shape[2], warm_up)
+    expected = predict_values(sources, budget, runs["index"].shape[2], warm_up)
     bound = relaxed_bound(sources, budget)[0] / budget
     save_value("crawler-bound", bound)
     rows = []
     for name, policy in POLICIES.items():
         after, short = runs[policy][:, :, warm_up:], f"crawler-{SHORT[name]}"
-        found = Estimate.of(value_per_place(runs[policy], warm_up, budget))
-        fetches, made = float(after[:, 1].mean()), float(after[:, 1].sum())
-        unchanged = float(after[:, 2].sum()) / made if made else np.nan
-        save_value(short, found.value, interval=found.interval, replications=found.replications)
-        save_value(f"{short}-share", 100 * found.value / bound)
-        save_value(f"{short}-fetched", made > 0)
-        save_value(f"{short}-304", 100 * unchanged if made else 0.0)  # said only where it fetched
+        estimate = Estimate.of(value_per_place(runs[policy], warm_up, budget))
+        fetches, total_fetches = float(after[:, 1].mean()), float(after[:, 1].sum())
+        unchanged = float(after[:, 2].sum()) / total_fetches if total_fetches else np.nan
+        save_value(
+            short, estimate.value, interval=estimate.interval, replications=estimate.replications
+        )
+        save_value(f"{short}-share", 100 * estimate.value / bound)
+        save_value(f"{short}-fetched", total_fetches > 0)
+        save_value(
+            f"{short}-304", 100 * unchanged if total_fetches else 0.0
+        )  # said only where it fetched
         save_value(f"{short}-fetches", fetches)
         per_site = value_per_fetch(runs[policy], warm_up)
-        per_fetch = float(per_site[~np.isnan(per_site)].mean()) if made else np.nan
+        per_fetch = float(per_site[~np.isnan(per_site)].mean()) if total_fetches else np.nan
         model = expected.get(policy, np.nan)
-        value = (found.value, *found.interval, model)
+        value = (estimate.value, *estimate.interval, model)
         rows.append((name, *value, fetches, unchanged, per_fetch))
     columns = ["policy", "value", "low", "high", "expected", "fetches", "share_304", "per_fetch"]
     _save_ratio(runs, expected, warm_up)
@@ -363,11 +367,11 @@ def compare_policies(
     return table
 
 
-def policies_table(table: pd.DataFrame) -> pd.DataFrame:
+def tabulate_policies(table: pd.DataFrame) -> pd.DataFrame:
     """Format the comparison for the page."""
     half = (table["high"] - table["low"]) / 2
-    shown = {
-        "value per allowed fetch": with_half(table),
+    columns = {
+        "value per allowed fetch": format_with_half(table),
         "model": _or_none(table["expected"], ".3f"),
         "of the bound (%)": [
             plus_minus(100 * value / bound, 100 * half / bound, 1)
@@ -377,7 +381,7 @@ def policies_table(table: pd.DataFrame) -> pd.DataFrame:
         "value per fetch made": _or_none(table["per_fetch"], ".3f"),
         "304 (%)": _or_none(100 * table["share_304"], ".1f"),
     }
-    return pd.DataFrame(shown).set_index(pd.Index(table["policy"], name="policy"))
+    return pd.DataFrame(columns).set_index(pd.Index(table["policy"], name="policy"))
 
 
 def _or_none(values: pd.Series, digits: str) -> list[str]:
@@ -424,16 +428,16 @@ def save_predicates() -> None:
     save_value("crawler-nutch-limit", float(100 * log_more / (log_more + log_less)))
 
 
-def record_http(facts: Mapping[str, float]) -> None:
-    """Record what `over_http` compared."""
+def save_http(facts: Mapping[str, float]) -> None:
+    """Record what `compare_with_http` compared."""
     save_values("crawler-http", facts)
 
 
-def record_trouble(table: pd.DataFrame, outage: int) -> None:
+def save_trouble(table: pd.DataFrame, outage: int) -> None:
     """Record what prose says, in % of the value without faults."""
     single = table[table["faults"] == "single"]
     first, last = single.iloc[0], single.iloc[-1]
-    hasty, patient = (table[table["faults"] == "outage"].iloc[place] for place in (0, 1))
+    hasty, patient = (table[table["faults"] == "outage"].iloc[number] for number in (0, 1))
     save_value("crawler-worst", 100 * last["share"])
     save_value("crawler-worst-value", 100 * last["value"] / first["value"])
     save_value("crawler-worst-bound", 100 * last["bound"] / first["bound"])
@@ -469,11 +473,13 @@ def save_learners(runs: pd.DataFrame) -> None:
         },
     )
     rows = {}
-    for name, part in runs.groupby("learner", sort=False):
-        whole, later = (Estimate.of(100 * part[c].to_numpy()) for c in ("whole", "later"))
+    for name, rows_of_learner in runs.groupby("learner", sort=False):
+        all_epochs, later = (
+            Estimate.of(100 * rows_of_learner[c].to_numpy()) for c in ("whole", "later")
+        )
         rows[name] = {
-            "all days (%)": whole.value,
-            "± (95%)": whole.half_width,
+            "all days (%)": all_epochs.value,
+            "± (95%)": all_epochs.half_width,
             "after the warm-up (%)": later.value,
             "± (95%) after": later.half_width,
         }
@@ -488,9 +494,11 @@ def save_learners(runs: pd.DataFrame) -> None:
     )
     for short, name in (("sums", "sums, default"), ("items", "items, default")):
         save_value(f"crawler-learner-{short}", float(table["all days (%)"][name]))
-    one, other = (
+    with_items, with_sums = (
         runs[runs.learner == n].whole.to_numpy() for n in ("items, default", "sums, default")
     )
-    gain = Estimate.of(100 * (one - other))
-    save_value("crawler-learner-gain", gain.value, interval=gain.interval, replications=len(one))
+    gain = Estimate.of(100 * (with_items - with_sums))
+    save_value(
+        "crawler-learner-gain", gain.value, interval=gain.interval, replications=len(with_items)
+    )
     save_value("crawler-learner-gain-half", gain.half_width)

@@ -11,7 +11,7 @@ from analysis.arrays import Floats
 from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
 from analysis.results import student_band
-from book.crawl.crawler import POLICIES, record_trouble, with_half
+from book.crawl.crawler import POLICIES, format_with_half, save_trouble
 from scorecard import COLOURS, figure, save_figure
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
@@ -20,12 +20,12 @@ STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
 def draw_policies(table: pd.DataFrame, sites: int) -> None:
     """Draw the comparison: a dot with its interval a policy, the model's mark, and the bound."""
     fig, axis = figure(height=3.4)
-    place = np.arange(len(table))[::-1]
+    position = np.arange(len(table))[::-1]
     error = np.array([table["value"] - table["low"], table["high"] - table["value"]])
-    axis.errorbar(table["value"], place, xerr=error, fmt="o", capsize=3, label="crawled")
-    axis.plot(table["expected"], place, "|", markersize=15, mew=2, label="model")
+    axis.errorbar(table["value"], position, xerr=error, fmt="o", capsize=3, label="crawled")
+    axis.plot(table["expected"], position, "|", markersize=15, mew=2, label="model")
     axis.axvline(table["bound"][0], color="black", linewidth=1, label="relaxed bound")
-    axis.set_yticks(place, table["policy"])
+    axis.set_yticks(position, table["policy"])
     axis.set(xlabel="value found per allowed fetch (utility)", ylim=(-0.6, len(table) - 0.4))
     axis.set_xlim(left=0)
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
@@ -107,7 +107,7 @@ def draw_trouble(table: pd.DataFrame, sites: int, outage: int) -> pd.DataFrame:
         f"{single['value'].iloc[-1] / single['bound'].iloc[-1]:.0%} of the bound.",
         f"A line and a dotted bound. Found: {_values_text(shares, single['value'])}.",
     )
-    record_trouble(table, outage)
+    save_trouble(table, outage)
     kinds = {"single": "single", "outage": f"outages of {outage} epochs"}
     return pd.DataFrame(
         {
@@ -115,7 +115,7 @@ def draw_trouble(table: pd.DataFrame, sites: int, outage: int) -> pd.DataFrame:
             "share (%)": (100 * table["share"]).map("{:g}".format),
             "longest rest": table["patience"],
             "failed (%)": (100 * table["failed"]).map("{:.1f}".format),
-            "value per allowed fetch": with_half(table),
+            "value per allowed fetch": format_with_half(table),
         }
     ).set_index("faults")
 

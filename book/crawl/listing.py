@@ -63,7 +63,7 @@ class Feeds:
     lies: NDArray[np.bool_]
 
 
-def drawn_feeds(
+def sample_feeds(
     size: int, epochs: int, rng: np.random.Generator, *, jump: bool = False, lies: float = 0.0
 ) -> Feeds:
     """Draw feeds: Poisson arrivals, rates log-uniform on (0.05, 5) a day, an epoch being a day.
@@ -89,7 +89,7 @@ def drawn_feeds(
     return Feeds(published, rate, then, DAY, rng.permutation(size) < lies * size)
 
 
-def trace_feeds(begin: int, epochs: int, hours: int) -> Feeds:
+def read_trace_feeds(begin: int, epochs: int, hours: int) -> Feeds:
     """Return the publications of the book's trace as feeds, with their mean rates in the crawl.
 
     `begin`: second at which the crawl begins; `epochs`, `hours`: its length, and that of an epoch.
@@ -119,7 +119,7 @@ class KnownRates:
         return half.select(observation, budget)
 
 
-def learner(name: str, feeds: Feeds, half_life: float, memory: float, epochs: int) -> Any:
+def make_learner(name: str, feeds: Feeds, half_life: float, memory: float, epochs: int) -> Any:
     """Return a fresh policy by its name in `LEARNERS`; half-life and memory in epochs."""
     size = feeds.rate.size
     options: Mapping[str, dict[str, Any]] = {
@@ -136,7 +136,7 @@ def learner(name: str, feeds: Feeds, half_life: float, memory: float, epochs: in
     return CertaintyEquivalence(size, CertaintyEquivalenceOptions(exploration=name))
 
 
-def crawled(
+def crawl_feeds(
     feeds: Feeds,
     policy: Any,
     budget: int,
@@ -153,22 +153,22 @@ def crawled(
     """
     size = feeds.rate.size
     age, last = np.ones(size, dtype=np.int64), np.full(size, -np.inf)
-    found = np.zeros(epochs)
+    rewards_by_epoch = np.zeros(epochs)
     for epoch in range(epochs):
-        seen = Observation(epoch, age.copy(), np.full(size, np.nan))
-        arms = policy.select(seen, budget, rng)
+        observation = Observation(epoch, age.copy(), np.full(size, np.nan))
+        arms = policy.select(observation, budget, rng)
         fetches = [_fetch(feeds, int(i), epoch, last[i], half_life, length) for i in arms]
-        rewards = np.array([one.worth for one in fetches])
-        found[epoch] = rewards.sum()
+        rewards = np.array([fetch.worth for fetch in fetches])
+        rewards_by_epoch[epoch] = rewards.sum()
         if hasattr(policy, "observe"):
-            policy.observe([one.outcome(feeds, epoch) for one in fetches])
+            policy.observe([fetch.outcome(feeds, epoch) for fetch in fetches])
         elif hasattr(policy, "update"):
             policy.update(arms, rewards)
         elif hasattr(policy, "record_choice"):
             policy.record_choice(arms)
         age += 1
         age[arms], last[arms] = 1, epoch
-    return found
+    return rewards_by_epoch
 
 
 @dataclass(frozen=True)
@@ -190,9 +190,9 @@ class _Fetch:
         lies = feeds.lies[self.source]
         dates = np.full(self.listed.size, float(epoch)) if lies else self.listed
         ages = listed_ages((dates * feeds.seconds).tolist(), epoch * feeds.seconds)
-        known = self.listed.size - self.new
+        known_items = self.listed.size - self.new
         return Outcome(
-            self.source, FOUND, items=self.new, reward=self.reward, known=known, ages=ages
+            self.source, FOUND, items=self.new, reward=self.reward, known=known_items, ages=ages
         )
 
 
@@ -206,47 +206,49 @@ def _fetch(feeds: Feeds, i: int, epoch: int, last: float, half_life: float, leng
     return _Fetch(i, listed, new.size, float(worth.sum()), float(worth[new > -1.0].sum()))
 
 
-def world(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
+def crawl_world(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
     """Let every learner crawl the same drawn feeds; value found in each epoch, by learner."""
-    given = {"jump": point["jump"], "lies": point["lies"]}
-    feeds = drawn_feeds(point["size"], point["epochs"], rng, **given)
-    return side_by_side(feeds, point, rng)
+    options = {"jump": point["jump"], "lies": point["lies"]}
+    feeds = sample_feeds(point["size"], point["epochs"], rng, **options)
+    return compare_learners(feeds, point, rng)
 
 
-def side_by_side(
+def compare_learners(
     feeds: Feeds, point: Mapping[str, Any], rng: np.random.Generator
 ) -> dict[str, Floats]:
     """Let learners crawl some feeds, all with the same budget."""
     budget, epochs, half_life = point["budget"], point["epochs"], point["half_life"]
-    found = {}
+    values = {}
     for name in LEARNERS:
-        policy = learner(name, feeds, half_life, point["memory"], epochs)
-        found[name] = crawled(feeds, policy, budget, epochs, half_life, point["length"], rng)
-    return found
+        policy = make_learner(name, feeds, half_life, point["memory"], epochs)
+        values[name] = crawl_feeds(feeds, policy, budget, epochs, half_life, point["length"], rng)
+    return values
 
 
-def worlds(point: Mapping[str, Any], replications: int, seed: int) -> dict[str, Floats]:
+def crawl_worlds(point: Mapping[str, Any], replications: int, seed: int) -> dict[str, Floats]:
     """Return what each learner found in so many drawn worlds; shape (replications, epochs)."""
-    rows = sweep(world, [point], seed=seed, replications=replications, jobs=1, progress=False)[0]
+    rows = sweep(
+        crawl_world, [point], seed=seed, replications=replications, jobs=1, progress=False
+    )[0]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def trace_runs(point: Mapping[str, Any], starts: int, hours: int, seed: int) -> dict[str, Floats]:
+def crawl_trace(point: Mapping[str, Any], starts: int, hours: int, seed: int) -> dict[str, Floats]:
     """Crawl the trace from several days on; value by learner, shape (starts, epochs).
 
     The crawls begin after two years of history, eight weeks after one another.
     """
     runs = []
     for start in range(starts):
-        feeds = trace_feeds((104 + 8 * start) * WEEK, point["epochs"], hours)
-        runs.append(side_by_side(feeds, point, np.random.default_rng([seed, start])))
+        feeds = read_trace_feeds((104 + 8 * start) * WEEK, point["epochs"], hours)
+        runs.append(compare_learners(feeds, point, np.random.default_rng([seed, start])))
     return {name: np.array([run[name] for run in runs]) for name in runs[0]}
 
 
-def shares(runs: Mapping[str, Floats], name: str, begin: int, end: int) -> Floats:
+def compute_shares(runs: Mapping[str, Floats], name: str, begin: int, end: int) -> Floats:
     """Value of a learner over that of the index with known rates, in [begin, end); one a run."""
-    known, found = (runs[key][:, begin:end].sum(axis=1) for key in ("index", name))
-    return np.asarray(found / known)
+    informed, earned = (runs[key][:, begin:end].sum(axis=1) for key in ("index", name))
+    return np.asarray(earned / informed)
 
 
 # Values and tables
@@ -256,51 +258,62 @@ EARLY = 40
 """Days that are given apart: in them the learners see most feeds for the first time."""
 
 
-def compare(runs: Mapping[str, Mapping[str, Floats]], days: Mapping[str, float]) -> pd.DataFrame:
+def compare_shares(
+    runs: Mapping[str, Mapping[str, Floats]], days: Mapping[str, float]
+) -> pd.DataFrame:
     """Save the share of the index with known rates that each learner earns.
 
     One row a world, part of the crawl and learner: mean over runs with its interval; on the trace,
     whose crawls share their sources, with the smallest and the largest.
     """
     rows = []
-    for world, found in runs.items():
-        epochs = found["index"].shape[1]
+    for world, values in runs.items():
+        epochs = values["index"].shape[1]
         early = min(round(EARLY / days[world]), epochs // 2)
         parts = {"early": (0, early), "late": (early, epochs), "half": (epochs // 2, epochs)}
-        for part, (begin, end) in parts.items():
+        for period, (begin, end) in parts.items():
             for name in [key for key in LEARNERS if key != "index"]:
-                each = shares(found, name, begin, end)
-                rows.append((world, part, name, *_kept(f"listing-{world}-{part}-{name}", each)))
+                shares_of_runs = compute_shares(values, name, begin, end)
+                rows.append(
+                    (
+                        world,
+                        period,
+                        name,
+                        *_save_share(f"listing-{world}-{period}-{name}", shares_of_runs),
+                    )
+                )
     columns = ["world", "part", "learner", "share", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _kept(id: str, each: Floats) -> tuple[float, float, float]:
+def _save_share(id: str, shares_of_runs: Floats) -> tuple[float, float, float]:
     """Keep the mean of some shares; return it and the ends of its interval or range."""
-    share = Estimate.of(each)
+    share = Estimate.of(shares_of_runs)
     if id.startswith("listing-trace"):
         save_value(id, share.value)
-        return share.value, float(each.min()), float(each.max())
+        return share.value, float(shares_of_runs.min()), float(shares_of_runs.max())
     save_value(id, share.value, interval=share.interval, replications=share.replications)
     return share.value, share.low, share.high
 
 
-def shares_table(table: pd.DataFrame, columns: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+def tabulate_shares(table: pd.DataFrame, columns: Mapping[tuple[str, str], str]) -> pd.DataFrame:
     """Return a table of some worlds and parts, one row a learner."""
-    shown = {}
-    for (world, part), heading in columns.items():
-        rows = table[(table["world"] == world) & (table["part"] == part)].set_index("learner")
-        shown[heading] = [within(*rows.loc[name, ["share", "low", "high"]]) for name in rows.index]
+    columns_by_heading = {}
+    for (world, period), heading in columns.items():
+        rows = table[(table["world"] == world) & (table["part"] == period)].set_index("learner")
+        columns_by_heading[heading] = [
+            within(*rows.loc[name, ["share", "low", "high"]]) for name in rows.index
+        ]
     names = [label for name, label in LEARNERS.items() if name != "index"]
-    return pd.DataFrame(shown, index=pd.Index(names, name="learner"))
+    return pd.DataFrame(columns_by_heading, index=pd.Index(names, name="learner"))
 
 
 def save_runs(runs: Mapping[str, Mapping[str, Floats]]) -> None:
     """Publish what each learner found in each run of each world."""
     rows = [
         (world, run, name, float(values[run].sum()))
-        for world, found in runs.items()
-        for name, values in found.items()
+        for world, values_by_learner in runs.items()
+        for name, values in values_by_learner.items()
         for run in range(len(values))
     ]
     save_data(
@@ -317,7 +330,7 @@ def save_runs(runs: Mapping[str, Mapping[str, Floats]]) -> None:
     )
 
 
-def estimates(
+def estimate_rates(
     lengths: list[int], memory: float, count: int, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Estimate a rate of 1 from listings of several lengths, with the border and without.
@@ -335,8 +348,8 @@ def estimates(
     columns = ["n", "without", "low", "high", "counted", "counted_low", "counted_high"]
     table = pd.DataFrame(rows, columns=columns)
     save_value("listing-estimates", count)
-    inside = ((table["low"] <= 1) & (table["high"] >= 1)).mean()
-    save_value("listing-estimates-inside", float(inside))
+    covering = ((table["low"] <= 1) & (table["high"] >= 1)).mean()
+    save_value("listing-estimates-inside", float(covering))
     first = table.iloc[0]
     save_value("listing-shortest", int(first["n"]))
     save_value("listing-border-shortest", float(first["counted"] - 1))
@@ -347,11 +360,11 @@ def save_predicates() -> None:
     """Keep what the page's sentences depend on."""
     v = saved_numbers("listing-")
     for world in ("constant", "trace"):
-        sums = {part: max(v[f"{world}-{part}-{n}"] for n in ("ucb", "thompson"))
-                for part in ("early", "late")}  # fmt: skip
-        for part, best in sums.items():
-            save_value(f"listing-{world}-{part}-sums", best)
-            save_value(f"listing-{world}-{part}-wins", v[f"{world}-{part}-listing"] > best)
+        sums = {period: max(v[f"{world}-{period}-{n}"] for n in ("ucb", "thompson"))
+                for period in ("early", "late")}  # fmt: skip
+        for period, best in sums.items():
+            save_value(f"listing-{world}-{period}-sums", best)
+            save_value(f"listing-{world}-{period}-wins", v[f"{world}-{period}-listing"] > best)
     save_value("listing-counting-loses", v["constant-early-counting"] < v["constant-early-listing"])
     save_value("listing-forgetting-helps", v["jump-half-forgetting"] > v["jump-half-listing"])
     save_value(
@@ -380,7 +393,7 @@ def draw_learning(runs: Mapping[str, Floats]) -> None:
     parts = []
     for name, colour, style in zip(names, COLOURS, STYLES, strict=False):
         pairs = itertools.pairwise(edges)
-        mean, low, high = student_band(np.array([shares(runs, name, *p) for p in pairs]).T)
+        mean, low, high = student_band(np.array([compute_shares(runs, name, *p) for p in pairs]).T)
         axis.plot(middle, mean, color=colour, linestyle=style, label=LEARNERS[name])
         axis.fill_between(middle, low, high, color=colour, alpha=0.15, linewidth=0)
         columns = {"learner": name, "day": middle, "share": mean, "low": low, "high": high}

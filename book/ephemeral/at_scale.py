@@ -32,7 +32,7 @@ class Agreement(NamedTuple):
     epochs: int
 
 
-def ranked_in_full(sources: Sources, budget: int, ages: Ages, epochs: int) -> Agreement:
+def compare_with_full_ranking(sources: Sources, budget: int, ages: Ages, epochs: int) -> Agreement:
     """Compare every crawl of the scheduler with a ranking of all sources at their ages.
 
     `ages`: ages at the first epoch.
@@ -47,7 +47,9 @@ def ranked_in_full(sources: Sources, budget: int, ages: Ages, epochs: int) -> Ag
     return Agreement(equal, epochs)
 
 
-def observed_row(point: tuple[int, int, int], rng: np.random.Generator) -> dict[str, float]:
+def compare_observed_with_ages(
+    point: tuple[int, int, int], rng: np.random.Generator
+) -> dict[str, float]:
     """Crawl random content of random sources, with contents observed and by ages alone.
 
     Crawls with observed contents are compared with a ranking of all sources. The first half
@@ -60,26 +62,26 @@ def observed_row(point: tuple[int, int, int], rng: np.random.Generator) -> dict[
     size, budget, epochs = point
     sources = lognormal_sources(size, rng)
     ages = spread_ages(sources, budget, rng)
-    seen = ObservedScheduler(sources, budget, sources.state_at_age(ages))
+    observing = ObservedScheduler(sources, budget, sources.state_at_age(ages))
     blind = Scheduler(sources, budget, ages)
     content = sources.state_at_age(ages)  # of the crawler that does not see it
     arrived = np.ascontiguousarray(Arrivals(sources).sample(epochs, rng).T)
     equal, earned = 0, np.zeros((epochs, 2))
     for epoch in range(epochs):
-        best = _largest(whittle_index(sources, seen.state), budget)
-        numbers, reward = seen.crawl(arrived[epoch])
+        best = _largest(whittle_index(sources, observing.state), budget)
+        numbers, reward = observing.crawl(arrived[epoch])
         equal += np.array_equal(numbers, np.sort(best))
         chosen = blind.crawl()[0]
         earned[epoch] = reward.sum(), content[chosen].sum()
         content[chosen] = 0.0
         content = sources.alpha * content + arrived[epoch]
-    seeing, known = earned[epochs // 2 :].mean(axis=0) / relaxed_bound(sources, budget)[0]
+    seeing, by_age = earned[epochs // 2 :].mean(axis=0) / relaxed_bound(sources, budget)[0]
     return {
-        "gain": seeing / known - 1,
+        "gain": seeing / by_age - 1,
         "seeing": seeing,
-        "ages": known,
+        "ages": by_age,
         "equal": equal,
-        "rankings": seen.rebuilds,
+        "rankings": observing.rebuilds,
     }
 
 
@@ -90,7 +92,7 @@ def _largest(rank: Floats, count: int) -> NDArray[np.intp]:
 # Values and tables
 
 
-def of_passes(measured: pd.DataFrame, passes: pd.DataFrame) -> dict[str, float]:
+def collect_pass_values(measured: pd.DataFrame, passes: pd.DataFrame) -> dict[str, float]:
     """Return the page's numbers on the measured times, in bare passes."""
     last = passes.iloc[-1]
     return {
@@ -104,7 +106,7 @@ def of_passes(measured: pd.DataFrame, passes: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def against_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
+def compare_with_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
     """Return how many times as fast the calendar is as a compiled ranking of all ages.
 
     Keys: ``compiled-ratio`` at the largest number of sources, ``compiled-size``; ``compiled-low``
@@ -138,15 +140,15 @@ WAYS = {
 }
 
 
-def save_times(passes: pd.DataFrame, cpus: int) -> None:
+def draw_times(passes: pd.DataFrame, cpus: int) -> None:
     """Draw the time of an epoch each way, in bare passes, against the number of sources."""
     fig, axis = figure(height=3.8)
-    for colour, (way, (label, marker, style)) in zip(COLOURS, WAYS.items(), strict=False):
+    for colour, (method, (label, marker, style)) in zip(COLOURS, WAYS.items(), strict=False):
         look = {"color": colour, "marker": marker, "linestyle": style, "label": label}
-        axis.loglog(passes.index, passes[way], **look)
+        axis.loglog(passes.index, passes[method], **look)
     axis.axhline(1, color="black", linewidth=1)
-    place = {"xytext": (0, 4), "textcoords": "offset points", "ha": "right"}
-    axis.annotate("one bare pass over the arrays", (passes.index[-1], 1), **place)
+    offset = {"xytext": (0, 4), "textcoords": "offset points", "ha": "right"}
+    axis.annotate("one bare pass over the arrays", (passes.index[-1], 1), **offset)
     axis.set(xlabel="sources", ylabel="time of an epoch (bare passes)", ylim=(0.02, None))
     axis.legend(loc="lower left")
     last, printed = passes.iloc[-1], passes["printed"]
@@ -164,16 +166,16 @@ def save_times(passes: pd.DataFrame, cpus: int) -> None:
     )
 
 
-def save_reward(paths: dict[str, Floats], size: int, budget: int) -> None:
+def draw_reward(paths: dict[str, Floats], size: int, budget: int) -> None:
     """Draw the reward of each epoch from two initial states, in units of the relaxed bound."""
     spread, alike = paths.values()
     epochs, half = spread.size, spread.size // 2
-    shown = min(epochs, 300)
+    drawn = min(epochs, 300)
     fig, axis = figure(height=3.4)
     looks = zip(COLOURS, ("-", "--"), (2, 1), paths.items(), strict=False)
     for colour, style, width, (name, path) in looks:
         look = {"color": colour, "linestyle": style, "linewidth": width, "zorder": width + 1}
-        axis.plot(np.arange(shown), path[:shown], label=name, **look)
+        axis.plot(np.arange(drawn), path[:drawn], label=name, **look)
     axis.axhline(1, color="black", linewidth=1, linestyle=":", label="relaxed bound", zorder=4)
     axis.set(xlabel="epoch", ylabel="reward of the epoch / relaxed bound", ylim=(0, None))
     axis.legend(loc="lower right")
@@ -182,11 +184,11 @@ def save_reward(paths: dict[str, Floats], size: int, budget: int) -> None:
         fig,
         pd.DataFrame({"epoch": np.arange(epochs), **paths}),
         caption=f"Reward of each epoch in units of the relaxed bound, for {size:,} sources and "
-        f"{budget:,} crawls an epoch. The first {shown} of {epochs} epochs; over the second half "
+        f"{budget:,} crawls an epoch. The first {drawn} of {epochs} epochs; over the second half "
         f"the policy earns {spread[half:].mean():.4f} times the bound from spread ages and "
         f"{alike[half:].mean():.4f} times from sources all crawled at once.",
-        alt=f"Two curves over {shown} epochs. From spread ages the reward stays between "
-        f"{spread[:shown].min():.2f} and {spread[:shown].max():.2f} of the bound; from sources all "
+        alt=f"Two curves over {drawn} epochs. From spread ages the reward stays between "
+        f"{spread[:drawn].min():.2f} and {spread[:drawn].max():.2f} of the bound; from sources all "
         f"crawled at once it begins at {alike[0]:.2f} and later swings, up to "
-        f"{alike[:shown].max():.2f}.",
+        f"{alike[:drawn].max():.2f}.",
     )

@@ -1,8 +1,8 @@
 """What "the top sources for the constraint to be reached" earns and spends, with costs.
 
 Each random instance is solved exactly, so that every way to fill a budget is compared with the
-optimum within that budget; `cost_row` does one instance. A limit on how often a site may be
-visited is compared with a cost that brings about the same: `least_cost` finds that cost.
+optimum within that budget; `compare_fills` does one instance. A limit on how often a site may be
+visited is compared with a cost that brings about the same: `find_least_cost` finds that cost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POINTS = ((3, 4.0), (4, 4.0), (4, 5.0))
 _COST_STEP = 0.5
 
 
-def cost_row(point: tuple[int, float], rng: np.random.Generator) -> dict[str, Any]:
+def compare_fills(point: tuple[int, float], rng: np.random.Generator) -> dict[str, Any]:
     """Compare the ways to fill a cost budget on one random instance with costs.
 
     Keys: for each fill, its reward in units of the optimum within the budget at every epoch, and
@@ -53,7 +53,7 @@ def cost_row(point: tuple[int, float], rng: np.random.Generator) -> dict[str, An
     return row
 
 
-def summary(instances: pd.DataFrame) -> pd.DataFrame:
+def summarise_fills(instances: pd.DataFrame) -> pd.DataFrame:
     """Return loss and spending of each way to fill the budget over random instances.
 
     Columns ``mean loss`` and ``worst loss`` against the optimum within the budget (negative where
@@ -71,7 +71,7 @@ def summary(instances: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis("way to fill")
 
 
-def fills_that_differ(sources: Sources, budgets: tuple[float, ...]) -> list[float]:
+def find_differing_budgets(sources: Sources, budgets: tuple[float, ...]) -> list[float]:
     """Return the budgets at which the ways to fill do not all crawl alike."""
     return [
         budget
@@ -80,7 +80,7 @@ def fills_that_differ(sources: Sources, budgets: tuple[float, ...]) -> list[floa
     ]
 
 
-def least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tuple[float, CostRun]:
+def find_least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tuple[float, CostRun]:
     """Find the least cost at which a source is crawled no oftener than once in so many epochs.
 
     The budget holds on average (the way to fill is *debt*), so that a cost above it can be paid.
@@ -102,7 +102,7 @@ def least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tuple[f
 class Results:
     """What the page computes."""
 
-    instances: pd.DataFrame  # rows of `cost_row`
+    instances: pd.DataFrame  # rows of `compare_fills`
     # Budgets at which, with costs of one, the ways to fill do not all crawl alike.
     differ: list[float]
 
@@ -125,7 +125,7 @@ def save_instances(instances: pd.DataFrame) -> None:
     )
 
 
-def of_instances(instances: pd.DataFrame, ways: pd.DataFrame) -> dict[str, float]:
+def collect_instance_values(instances: pd.DataFrame, ways: pd.DataFrame) -> dict[str, float]:
     """Return the page's numbers on the random instances."""
     losses = {
         f"{fill}-{word}": float(ways[f"{word} loss"][fill])
@@ -152,7 +152,7 @@ def of_instances(instances: pd.DataFrame, ways: pd.DataFrame) -> dict[str, float
     )
 
 
-def of_limits(free: CostRun, limited: CostRun, costly: CostRun) -> dict[str, float]:
+def collect_limit_values(free: CostRun, limited: CostRun, costly: CostRun) -> dict[str, float]:
     """Return the share of the reward that a least age and a cost of source 1 take."""
     return {
         "delay-price": 1 - limited.average_reward / free.average_reward,
@@ -163,14 +163,14 @@ def of_limits(free: CostRun, limited: CostRun, costly: CostRun) -> dict[str, flo
 # Claims
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return what the page says to the rows on costs."""
-    spent, carried = found.instances["reach_cost"], found.instances["debt_cost"]
+    spent, carried = results.instances["reach_cost"], results.instances["debt_cost"]
     overshoots = bool((spent > 1 + 1e-9).any())
     return [
         claim(
             "A-r-thm1-policy",
-            not found.differ,
+            not results.differ,
             condition=overshoots,
             numbers={
                 "spent": spent.mean(),
@@ -190,14 +190,14 @@ WITHIN = ("stop", "skip", "index", "value")
 BY_SPENDING = ("reach", "debt", "value", "index", "skip", "stop")
 
 
-def save_losses(instances: pd.DataFrame) -> None:
+def draw_losses(instances: pd.DataFrame) -> None:
     """Draw the loss of each way that keeps the budget, one dot an instance."""
     loss = 100 * (1 - instances[list(WITHIN)])
     fig, axis = figure(height=3.2)
     for row, fill in enumerate(WITHIN):
         spread = row + 0.5 * (np.arange(len(loss)) / len(loss) - 0.5)
-        shown = loss[fill].clip(lower=1e-6)
-        axis.plot(shown, spread, "o", color=COLOURS[row], markersize=3, alpha=0.7)
+        clipped = loss[fill].clip(lower=1e-6)
+        axis.plot(clipped, spread, "o", color=COLOURS[row], markersize=3, alpha=0.7)
         axis.plot([loss[fill].mean()], [row], "|", color="black", markersize=26)
     axis.set_yticks(range(len(WITHIN)), WITHIN)
     axis.set_xlabel("loss against the exact optimum (%), one dot an instance, bar at the mean")
@@ -220,7 +220,7 @@ def save_losses(instances: pd.DataFrame) -> None:
     )
 
 
-def save_spending(instances: pd.DataFrame) -> None:
+def draw_spending(instances: pd.DataFrame) -> None:
     """Draw what each way spends, in budgets."""
     columns = [f"{fill}_cost" for fill in BY_SPENDING]
     spending = instances[columns].set_axis(BY_SPENDING, axis=1)

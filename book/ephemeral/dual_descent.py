@@ -34,18 +34,18 @@ from scorecard import (
 Step = tuple[float, float]
 
 
-def step_name(rule: Step) -> str:
+def format_step_rule(rule: Step) -> str:
     """Write a step rule (a, p), of steps a / (t + 1)^p, in words."""
     size, power = rule
     return f"{size:g} / (t+1)^{power:g}" if power else f"{size:g}, constant"
 
 
-def late(run: DualRun) -> slice:
+def select_second_half(run: DualRun) -> slice:
     """Return the second half of a run."""
     return slice(run.subsidy.size // 2, None)
 
 
-def bound_of_cost(sources: Sources, cost: float) -> float:
+def bound_reward_at_cost(sources: Sources, cost: float) -> float:
     """Return the most that can be earned in the long run at a cost per epoch, 0 at no cost.
 
     A run that spends more than the budget may earn more than the bound of that budget, never more
@@ -57,7 +57,7 @@ def bound_of_cost(sources: Sources, cost: float) -> float:
     return relaxed_problem(sources, min(cost, most)).bound if cost > 0 else 0.0
 
 
-def bound_of_late(sources: Sources, run: DualRun) -> float:
+def bound_second_half(sources: Sources, run: DualRun) -> float:
     """Return the most that any run earns per epoch in a second half of that cost, or nan.
 
     Repeat the crawls of that half for ever: each round earns at least what the half earned of the
@@ -65,31 +65,33 @@ def bound_of_late(sources: Sources, run: DualRun) -> float:
     spend. The content at the beginning of the half is added; it is at most all that has arrived.
     Without spending there is no reward and no bound.
     """
-    spent = run.spent[late(run)]
+    spent = run.spent[select_second_half(run)]
     begins = run.spent.size - spent.size
     held = float((sources.u_star * -np.expm1(-sources.decay * (begins + 1))).sum())
-    return bound_of_cost(sources, spent.mean()) + held / spent.size if spent.any() else np.nan
+    return (
+        bound_reward_at_cost(sources, spent.mean()) + held / spent.size if spent.any() else np.nan
+    )
 
 
-def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
+def measure_second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
     """Return price, spending and reward of each run in its second half.
 
-    With ``bound``, as `bound_of_late` returns it.
+    With ``bound``, as `bound_second_half` returns it.
     """
     columns = {
         name: {
             "last price": run.subsidy[-1],
-            "spread of the price": run.subsidy[late(run)].std(),
-            "cost per epoch": run.spent[late(run)].mean(),
-            "reward": run.reward[late(run)].mean(),
-            "bound": bound_of_late(sources, run),
+            "spread of the price": run.subsidy[select_second_half(run)].std(),
+            "cost per epoch": run.spent[select_second_half(run)].mean(),
+            "reward": run.reward[select_second_half(run)].mean(),
+            "bound": bound_second_half(sources, run),
         }
         for name, run in runs.items()
     }
     return pd.DataFrame(columns).T.rename_axis("steps")
 
 
-def cases_of(sources: Sources) -> list[tuple[str, Sources, float]]:
+def list_budgets(sources: Sources) -> list[tuple[str, Sources, float]]:
     """Return the budgets on which the method is tried: 1 to 3 crawls, and one of unequal costs."""
     crawls = [(f"M = {m}", sources, float(m)) for m in range(1, min(3, len(sources)) + 1)]
     costly = replace(sources, cost=np.where(np.arange(len(sources)) % 2 == 0, 1.0, 2.0))
@@ -97,7 +99,7 @@ def cases_of(sources: Sources) -> list[tuple[str, Sources, float]]:
     return [*crawls, (f"{budget:g}, costs 1 and 2 in turn", costly, budget)]
 
 
-def distance(price: float, solution: RelaxedSolution) -> float:
+def distance_to_multipliers(price: float, solution: RelaxedSolution) -> float:
     """Return how far a price lies from the interval of the relaxed problem's multipliers."""
     return max(solution.smallest_subsidy - price, price - solution.subsidy, 0.0)
 
@@ -114,8 +116,8 @@ def descend_by_budget(
 
     `rules`: steps a / (t + 1)^p. One row a budget and rule: the interval of multipliers, the last
     price and its ``distance`` from that interval, and in the second half the cost per epoch, the
-    reward over the bound of the budget, and over the bound of that half, where `bound_of_late` has
-    one.
+    reward over the bound of the budget, and over the bound of that half, where `bound_second_half`
+    has one.
     """
     rows = []
     for name, sources, budget in cases:
@@ -123,24 +125,27 @@ def descend_by_budget(
         for rule in rules:
             run = dual_descent(sources, budget, horizon, step=rule[0], power=rule[1])
             price = float(run.subsidy[-1])
-            cost, reward = run.spent[late(run)].mean(), run.reward[late(run)].mean()
+            cost, reward = (
+                run.spent[select_second_half(run)].mean(),
+                run.reward[select_second_half(run)].mean(),
+            )
             rows.append(
                 {
                     "budget": name,
-                    "steps": step_name(rule),
+                    "steps": format_step_rule(rule),
                     "smallest multiplier": exact.smallest_subsidy,
                     "largest multiplier": exact.subsidy,
                     "last price": price,
-                    "distance": distance(price, exact),
+                    "distance": distance_to_multipliers(price, exact),
                     "cost per epoch": cost,
                     "reward / bound of the budget": reward / exact.bound,
-                    "reward / bound": reward / bound_of_late(sources, run),
+                    "reward / bound": reward / bound_second_half(sources, run),
                 }
             )
     return pd.DataFrame(rows).set_index(["budget", "steps"])
 
 
-def random_run(
+def run_on_random_content(
     point: tuple[Sources, float, int, Step], rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """Run the method once on random content with exponential utilities.
@@ -151,7 +156,7 @@ def random_run(
     sources, budget, horizon, (step, power) = point
     content = Arrivals(sources, Utility("exponential")).sample(horizon, rng)
     run = dual_descent(sources, budget, horizon, step=step, power=power, content=content)
-    window = late(run)
+    window = select_second_half(run)
     surplus = content[:, window].mean(axis=1) - sources.u
     reward = run.reward[window].mean() - collected_share(sources, budget) @ surplus
     return float(run.spent[window].mean()), float(reward), float(run.subsidy[window].mean())
@@ -164,9 +169,9 @@ def collected_share(sources: Sources, budget: float) -> np.ndarray:
     """
     frequency = relaxed_problem(sources, budget).frequency
     gap = np.divide(1.0, frequency, out=np.full_like(frequency, np.inf), where=frequency > 0)
-    kept = sources.u_star * -np.expm1(-sources.decay * gap)
-    share = np.zeros_like(kept)  # of a source at which nothing appears
-    return np.divide(kept * frequency, sources.u, out=share, where=sources.u > 0)
+    collected = sources.u_star * -np.expm1(-sources.decay * gap)
+    share = np.zeros_like(collected)  # of a source at which nothing appears
+    return np.divide(collected * frequency, sources.u, out=share, where=sources.u > 0)
 
 
 @dataclass(frozen=True)
@@ -184,7 +189,7 @@ class Results:
 _OVERSPENT = 5e-3
 
 
-def without_bound(bounds: pd.Series) -> str:
+def explain_missing_bound(bounds: pd.Series) -> str:
     """Return a clause on why some runs have no bound, empty if all have one."""
     return "; there is none where nothing is spent" if bounds.isna().any() else ""
 
@@ -194,34 +199,35 @@ def keeps_budget(spent: float, budget: float) -> bool:
     return bool(spent <= budget * (1 + _OVERSPENT))
 
 
-def save_half(steps: pd.DataFrame, budget: float) -> None:
+def save_step_rules(steps: pd.DataFrame, budget: float) -> None:
     """Save the table of the step rules."""
     save_table(
         "dual-descent-half",
         steps,
         f"Price, spending and reward of {len(steps)} step rules at a budget of {budget:g}, in the "
         "second half of the run. The bound is the relaxed one for what is spent, and what the "
-        f"sources may hold when that half begins{without_bound(steps['bound'])}.",
+        f"sources may hold when that half begins{explain_missing_bound(steps['bound'])}.",
         formats=".3f",
     )
 
 
-def save_by_budget(by_budget: pd.DataFrame) -> None:
+def save_budgets(by_budget: pd.DataFrame) -> None:
     """Save the table of every budget."""
     farthest = by_budget["distance"].max()
-    shown = by_budget.drop(columns="reward / bound of the budget")
+    columns = by_budget.drop(columns="reward / bound of the budget")
     save_table(
         "dual-descent-budgets",
-        shown,
+        columns,
         "Where the price ends for several budgets and two step rules, and what is spent and earned "
         "in the second half of the run, the bound being that of what is spent, and what the "
-        f"sources may hold when that half begins{without_bound(shown['reward / bound'])}. The "
+        "sources may hold when that half "
+        f"begins{explain_missing_bound(columns['reward / bound'])}. The "
         f"largest distance from a multiplier is {farthest:.3f}.",
-        formats=dict.fromkeys(map(str, shown), ".4f") | {"reward / bound": ".3f"},
+        formats=dict.fromkeys(map(str, columns), ".4f") | {"reward / bound": ".3f"},
     )
 
 
-def save_random(outcome: Sequence[tuple[float, float, float]], budget: float) -> None:
+def save_random_runs(outcome: Sequence[tuple[float, float, float]], budget: float) -> None:
     """Save every run of random content, and the table of their averages."""
     columns = {
         "cost": "cost per epoch, average over the second half of the run",
@@ -251,7 +257,7 @@ def save_random(outcome: Sequence[tuple[float, float, float]], budget: float) ->
     )
 
 
-def of_relaxed(relaxed: RelaxedSolution) -> dict[str, float]:
+def collect_relaxed_values(relaxed: RelaxedSolution) -> dict[str, float]:
     """Return the multipliers and the bound of the relaxed problem."""
     return {
         "multiplier": relaxed.subsidy,
@@ -261,7 +267,7 @@ def of_relaxed(relaxed: RelaxedSolution) -> dict[str, float]:
     }
 
 
-def of_budgets(ours: pd.DataFrame, faster: pd.DataFrame) -> dict[str, float]:
+def collect_budget_values(ours: pd.DataFrame, faster: pd.DataFrame) -> dict[str, float]:
     """Return the page's numbers on the descent at every budget.
 
     Keys: among others ``interval-low`` and ``interval-high``, the multipliers of the first budget.
@@ -298,9 +304,9 @@ PRICE_TOLERANCE = 0.1
 REWARD_TOLERANCE = 1e-3
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return what the page says to the row that names the method."""
-    rows = found.by_budget.xs(found.rule, level="steps")
+    rows = results.by_budget.xs(results.rule, level="steps")
     price = float(rows["distance"].max())
     reward = float(rows["reward / bound of the budget"].sub(1).abs().max())
     solves = price <= PRICE_TOLERANCE and reward <= REWARD_TOLERANCE
@@ -316,51 +322,54 @@ def claims(found: Results) -> list[Claim]:
 # Figures
 
 
-def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolution) -> None:
+def draw_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolution) -> None:
     """Draw the price against time for several step rules, and the multiplier."""
     horizon = next(iter(runs.values())).subsidy.size
-    shown = np.unique(np.round(np.geomspace(1, horizon, 400)).astype(int)) - 1
+    drawn = np.unique(np.round(np.geomspace(1, horizon, 400)).astype(int)) - 1
     fig, axis = figure(height=3.8)
     for colour, style, (name, run) in zip(
         COLOURS, ("-", "--", ":", "-."), runs.items(), strict=False
     ):
-        label = f"$a_t$ = {in_tex(name)}"
-        axis.plot(shown + 1, run.subsidy[shown], linestyle=style, color=colour, label=label)
+        label = f"$a_t$ = {format_in_tex(name)}"
+        axis.plot(drawn + 1, run.subsidy[drawn], linestyle=style, color=colour, label=label)
     axis.axhspan(relaxed.smallest_subsidy - 1e-9, relaxed.subsidy + 1e-9, color="grey", alpha=0.35)
     axis.axhline(relaxed.subsidy, color="black", linewidth=0.9)
     axis.set(xscale="log", xlabel="epoch", ylabel="price (units of the index)")
     axis.legend()
     chosen = next(iter(runs))
-    spread = {name: float(run.subsidy[late(run)].std()) for name, run in runs.items()}
+    spread = {name: float(run.subsidy[select_second_half(run)].std()) for name, run in runs.items()}
     last = runs[chosen].subsidy[-1]
     low, high = relaxed.smallest_subsidy, relaxed.subsidy
-    one = has_one_multiplier(relaxed)
+    single = has_one_multiplier(relaxed)
     marked = (
         f"the multiplier of the relaxed problem ({high:.2f}) as a line"
-        if one
+        if single
         else f"the multipliers of the relaxed problem ({low:.2f} to {high:.2f}) in grey"
     )
-    truth = f"multiplier is {high:.2f}" if one else f"multipliers go from {low:.2f} to {high:.2f}"
+    truth = (
+        f"multiplier is {high:.2f}" if single else f"multipliers go from {low:.2f} to {high:.2f}"
+    )
     save_figure(
         "dual-descent-steps",
         fig,
-        pd.DataFrame({"epoch": shown + 1, **{n: run.subsidy[shown] for n, run in runs.items()}}),
+        pd.DataFrame({"epoch": drawn + 1, **{n: run.subsidy[drawn] for n, run in runs.items()}}),
         caption=f"Price against time for {len(runs)} step rules at a budget of {budget:g}, with "
         f"{marked}. In the second half of the run the price varies by {spread[chosen]:.3f} "
-        f"(standard deviation) with steps of {in_tex(chosen)}{in_tex(and_most(spread, chosen))}.",
+        "(standard deviation) with steps of "
+        f"{format_in_tex(chosen)}{format_in_tex(describe_largest_spread(spread, chosen))}.",
         alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {chosen} the "
         f"price ends at {last:.2f}, where the {truth}, and varies by {spread[chosen]:.3f} in the "
-        f"second half of the run{and_most(spread, chosen)}.",
+        f"second half of the run{describe_largest_spread(spread, chosen)}.",
     )
 
 
-def in_tex(words: str) -> str:
+def format_in_tex(text: str) -> str:
     """Write the step rules a / (t+1)^p within some words as formulas."""
     formula = r"$\1/(t+1)^{\2}$"
-    return re.sub(r"(\S+) / \(t\+1\)\^([\d.]*\d)", formula, words).replace("^{1}$", "$")
+    return re.sub(r"(\S+) / \(t\+1\)\^([\d.]*\d)", formula, text).replace("^{1}$", "$")
 
 
-def and_most(spread: Mapping[str, float], chosen: str) -> str:
+def describe_largest_spread(spread: Mapping[str, float], chosen: str) -> str:
     """Return a text on the steps with which the price varies most, if not the chosen ones."""
     widest = max(spread, key=lambda name: spread[name])
     if not apart(spread[chosen], spread[widest], ".3f"):

@@ -24,13 +24,13 @@ from analysis.ephemeral.stochastic.replicas import simulate_replicas
 from analysis.ephemeral.theory.printed import printed_index
 
 
-def _sources(utility: list[float], decay: float) -> Sources:
+def _scale_sources(utility: list[float], decay: float) -> Sources:
     """Return sources with 250 items per time unit each, and one decay rate."""
     size = len(utility)
     return Sources(np.full(size, 250.0), np.array(utility), np.full(size, decay))
 
 
-def of_four_sources() -> dict[str, float]:
+def solve_four_sources() -> dict[str, float]:
     """Return numbers in the solutions of the exercises on the page of this name.
 
     Keys: ``ratio``, u_2/u_1 at which source 2 is left alone, and its share of the crawls a little
@@ -41,13 +41,13 @@ def of_four_sources() -> dict[str, float]:
     four = four_sources()
     ratio = float((1 - four.alpha[0]) ** 2)
     share = {
-        side: long_run_cycle(_sources([1.0, factor * ratio], 0.7), "whittle", 1)
+        side: long_run_cycle(_scale_sources([1.0, factor * ratio], 0.7), "whittle", 1)
         for side, factor in {"above": 1.02, "below": 0.98}.items()
     }
     period = long_run_cycle(four, "whittle", 3).period
     ages = np.repeat([[1], [period - 1], [period]], len(four), axis=1)
     index = whittle_index_at_age(four, ages)
-    slow, ages = _sources([1.0], 1e-8), np.arange(1, 201)[:, None]
+    slow, ages = _scale_sources([1.0], 1e-8), np.arange(1, 201)[:, None]
     printed = printed_index(slow, slow.state_at_age(ages))
     return {
         "solution-ratio": ratio,
@@ -61,7 +61,7 @@ def of_four_sources() -> dict[str, float]:
     }
 
 
-def of_dual_descent() -> dict[str, float]:
+def solve_dual_descent() -> dict[str, float]:
     """Return numbers in the solutions of the exercises on the page of this name.
 
     Keys: distance of the price from the multiplier at M = 2 after 1000 epochs, by step a and power
@@ -80,7 +80,7 @@ def of_dual_descent() -> dict[str, float]:
         for step in (2, 20)
         for name, power in powers.items()
     }
-    every, tenth = (price_sent_seldom(four, 2.0, 4_000, often) for often in (1, 10))
+    every, tenth = (simulate_seldom_price(four, 2.0, 4_000, often) for often in (1, 10))
     costly = replace(four, cost=np.array([2.0, 1.0, 1.5, 1.0]))
     return far | {
         "solution-every": float(every[0][2_000:].std()),
@@ -91,7 +91,7 @@ def of_dual_descent() -> dict[str, float]:
     }
 
 
-def price_sent_seldom(
+def simulate_seldom_price(
     sources: Sources, budget: float, horizon: int, every: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run dual descent with a price that moves at every so many epochs, by what they overspent.
@@ -110,7 +110,7 @@ def price_sent_seldom(
     return price, spent
 
 
-def of_how_good() -> dict[str, float]:
+def solve_how_good() -> dict[str, float]:
     """Return numbers in the solutions of the exercises on the page of this name.
 
     Keys: the ``multiplier`` of two sources of which one is crawled with gaps 1 and 2 in turn, and
@@ -118,7 +118,7 @@ def of_how_good() -> dict[str, float]:
     for half of what it is, if it observes nothing (``blind``) and if it observes sources 3 and 4
     (``seeing``), and of one that has the true decay (``knowing``).
     """
-    four, pair = four_sources(), _sources([1.0, 0.4], 0.7)
+    four, pair = four_sources(), _scale_sources([1.0, 0.4], 0.7)
     wrong = replace(four, decay_rate=four.decay_rate * np.array([1.0, 1.0, 0.5, 1.0]))
     content = [Arrivals(four).sample(600, np.random.default_rng([7, run])) for run in range(2)]
     observed = np.array([False, False, True, True])
@@ -131,7 +131,7 @@ def of_how_good() -> dict[str, float]:
     }
 
 
-def of_newer_policies() -> dict[str, float]:
+def solve_newer_policies() -> dict[str, float]:
     """Return numbers in the solutions of the exercises on the page of this name.
 
     Keys: with six copies each of two types with due ages 2 and 3, the relative loss of the index
@@ -139,7 +139,7 @@ def of_newer_policies() -> dict[str, float]:
     the four sources at M = 3/2, and the share of crawls of both copies of source 2 at once
     (``both``).
     """
-    types = _sources([1.0, 0.5], 0.5)
+    types = _scale_sources([1.0, 0.5], 0.5)
     copies = simulate_replicas(types, 5 / 6, 6)
     twice = four_sources().subset(np.repeat(np.arange(4), 2))
     split = long_run_cycle(twice, "whittle", 3)
@@ -151,7 +151,7 @@ def of_newer_policies() -> dict[str, float]:
     }
 
 
-def of_stochastic_arrivals() -> dict[str, float]:
+def solve_stochastic_arrivals() -> dict[str, float]:
     """Return numbers in the solutions of the exercises on the page of this name.
 
     Keys: ``variability``, of 250 items per epoch; ``items``, exponential ones per epoch that vary
@@ -160,16 +160,16 @@ def of_stochastic_arrivals() -> dict[str, float]:
     """
     variability, exponential = 160.0, 1.0
     batch = (1 + variability) / (1 + exponential)
-    one = long_run_cycle(four_sources(), SingleSourcePolicy(0), 1).average_reward
+    staying = long_run_cycle(four_sources(), SingleSourcePolicy(0), 1).average_reward
     return {
         "solution-variability": variability,
         "solution-items": 250 / batch,
         "solution-batch": batch,
-        "solution-one": one,
+        "solution-one": staying,
     }
 
 
-def of_at_scale() -> dict[str, float]:
+def solve_at_scale() -> dict[str, float]:
     """Return numbers in the solutions of the exercises on the page of this name.
 
     Keys: ``waiting``, sources of 20,000 whose index is between half of the multiplier and all of
@@ -184,15 +184,15 @@ def of_at_scale() -> dict[str, float]:
     index = whittle_index_at_age(sources, spread_ages(sources, budget, rng))
     index = np.where(sources.u_star > relaxed.subsidy, index, sources.u_star)
     paths = {
-        name: rewards(Scheduler(some, budget), 300)[100:]
-        for name, some in {"alike": one_decay, "spread": sources}.items()
+        name: rewards(Scheduler(variant, budget), 300)[100:]
+        for name, variant in {"alike": one_decay, "spread": sources}.items()
     }
     swings = {f"solution-{name}": float(path.std() / path.mean()) for name, path in paths.items()}
     half = (index >= relaxed.subsidy / 2) & (index < relaxed.subsidy)
     return swings | {"solution-waiting": int(half.sum())}
 
 
-def of_many_machines() -> dict[str, float]:
+def solve_many_machines() -> dict[str, float]:
     """Return a number in the solution of an exercise on the page of this name.
 
     Keys: ``regained``, the multiplier times the budget over the relaxed bound, for 20,000 sources.
@@ -202,7 +202,7 @@ def of_many_machines() -> dict[str, float]:
     return {"solution-regained": relaxed.subsidy * budget / relaxed.bound}
 
 
-def of_costs_and_budgets() -> dict[str, float]:
+def solve_costs_and_budgets() -> dict[str, float]:
     """Return numbers in the solutions of the exercises on the page of this name.
 
     Keys: crawls of source 1 per epoch at a cost of 6, the others at 1, and a budget of 6, by the
@@ -212,17 +212,17 @@ def of_costs_and_budgets() -> dict[str, float]:
     ...), and without it (``without``).
     """
     costly = replace(four_sources(), cost=np.array([6.0, 1.0, 1.0, 1.0]))
-    found = {
+    solutions = {
         f"solution-{fill}": float(simulate_costs(costly, fill, 6.0).frequency[0])
         for fill in ("index", "value")
     }
     for brings in (60, 120, 150):
         arms = _with_a_fleeting_source(brings)
         run = simulate_costs(arms, "value", 1.0, least_age=[6, 1, 1, 1])
-        found[f"solution-ranked-{brings}"] = run.average_reward
-        found[f"solution-allowed-{brings}"] = crawled_when_allowed(arms, 6, 600)
+        solutions[f"solution-ranked-{brings}"] = run.average_reward
+        solutions[f"solution-allowed-{brings}"] = reward_when_allowed(arms, 6, 600)
     others = arms.subset(slice(1, None))
-    return found | {"solution-without": long_run_cycle(others, "whittle", 1).average_reward}
+    return solutions | {"solution-without": long_run_cycle(others, "whittle", 1).average_reward}
 
 
 def _with_a_fleeting_source(brings: float) -> Sources:
@@ -234,7 +234,7 @@ def _with_a_fleeting_source(brings: float) -> Sources:
     )
 
 
-def crawled_when_allowed(sources: Sources, least_age: int, horizon: int) -> float:
+def reward_when_allowed(sources: Sources, least_age: int, horizon: int) -> float:
     """Return the average reward if the first source is crawled whenever it is old enough.
 
     At all other epochs the largest index of the others is crawled; the first 40% do not count.
@@ -260,8 +260,8 @@ def _reward(
 ) -> float:
     """Play the index of believed sources on content of the true ones, one crawl an epoch."""
     policy, earned = WhittlePolicy(believed), []
-    for one in content:
-        environment = Environment(truth, one, observed=observed)
+    for arrivals in content:
+        environment = Environment(truth, arrivals, observed=observed)
         while environment.epoch < environment.horizon:
             earned.append(environment.step(policy.select(environment.observation, 1)).sum())
     return float(np.mean(earned))

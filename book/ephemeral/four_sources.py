@@ -2,7 +2,7 @@
 
 A document that prints an average reward without saying from which state, over how many epochs and
 divided by what leaves three choices. `scan_averages` tries all of them, so that a printed value can
-be traced to the choices that give it, and `chance_of_a_hit` estimates how probable such a match is
+be traced to the choices that give it, and `hit_chance` estimates how probable such a match is
 by chance.
 """
 
@@ -20,7 +20,7 @@ from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import INITIAL_STATES, Cycle, simulate
 from analysis.ephemeral.sources import Sources
-from book.ephemeral.shared import SHOWN, draw_source, shown_in_words, trajectory_frame
+from book.ephemeral.shared import SHOWN, describe_drawn_sources, draw_source, tabulate_trajectory
 from scorecard import (
     COLOURS,
     Claim,
@@ -60,15 +60,15 @@ def scan_averages(
     return pd.concat(parts, ignore_index=True)
 
 
-def rounding_to(averages: pd.DataFrame, printed: float, digits: int = 2) -> pd.DataFrame:
+def select_matching_averages(
+    averages: pd.DataFrame, printed: float, digits: int = 2
+) -> pd.DataFrame:
     """Return the rows of a scan whose average rounds to a printed number."""
     near = (averages["average"] - printed).abs() <= 0.5 * 10.0**-digits
     return averages[near].reset_index(drop=True)
 
 
-def chance_of_a_hit(
-    averages: pd.DataFrame, printed: float, half_width: float, digits: int = 2
-) -> float:
+def hit_chance(averages: pd.DataFrame, printed: float, half_width: float, digits: int = 2) -> float:
     """Return the share of numbers around a print that some row of a scan would have rounded to.
 
     `half_width`: how far they reach on each side, above 0.
@@ -124,7 +124,7 @@ _ROUNDING = 1e-9
 _LISTED = 40
 
 
-def of_the_print(
+def collect_print_values(
     sources: Sources, alone: Policy, averages: pd.DataFrame, fit: pd.Series, printed: float
 ) -> dict[str, float]:
     """Return the page's numbers on the finite run that gives the printed average.
@@ -142,12 +142,14 @@ def of_the_print(
         "print-epochs": epochs,
         "same-recipe": recipe.average_reward,
         "literal-divisor": float(other.average.iloc[0]),
-        "hit-chance": chance_of_a_hit(averages, printed, 1.5),
-        "hit-chance-wide": chance_of_a_hit(averages, printed, 4.5),
+        "hit-chance": hit_chance(averages, printed, 1.5),
+        "hit-chance-wide": hit_chance(averages, printed, 4.5),
     }
 
 
-def predicates(size: int, budgets: tuple[int, int], rewards: pd.DataFrame) -> dict[str, float]:
+def collect_predicates(
+    size: int, budgets: tuple[int, int], rewards: pd.DataFrame
+) -> dict[str, float]:
     """Return the truth values and numbers that sentences of the page depend on.
 
     Keys: ``two-budgets``, whether they differ; with the first of them ``all-crawled``, whether
@@ -171,7 +173,7 @@ def predicates(size: int, budgets: tuple[int, int], rewards: pd.DataFrame) -> di
     }
 
 
-def gaps_in_words(gaps: Sequence[int]) -> str:
+def describe_gaps(gaps: Sequence[int]) -> str:
     """Return a text that lists the gaps between crawls, or counts them where there are many."""
     if len(gaps) <= _LISTED:
         return ", ".join(map(str, gaps)) or "never crawled"
@@ -184,13 +186,13 @@ def gaps_in_words(gaps: Sequence[int]) -> str:
 # Claims
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return what the page says to the rows of section 8 and of the slides' example."""
-    return [*_inputs(found), *_averages(found), *_figures(found), *_schedules(found)]
+    return [*_inputs(results), *_averages(results), *_figures(results), *_schedules(results)]
 
 
-def _inputs(found: Results) -> list[Claim]:
-    sources = found.sources
+def _inputs(results: Results) -> list[Claim]:
+    sources = results.sources
     columns = {"xi": "mean_utility", "mu": "decay_rate", "L": "arrival_rate"}
     cells = [
         claim(f"A-r-t1-{name}{i + 1}", entry)
@@ -200,8 +202,8 @@ def _inputs(found: Results) -> list[Claim]:
     return [
         *cells,
         claim("A-r-T", sources.period),
-        claim("A-r-M1", found.budgets[0]),
-        claim("A-r-M2", found.budgets[1]),
+        claim("A-r-M1", results.budgets[0]),
+        claim("A-r-M2", results.budgets[1]),
         claim("A-s-four", len(sources) == 4),
         claim("A-r-intro-exp"),
         claim("A-r-ephemeral-interest"),
@@ -209,10 +211,10 @@ def _inputs(found: Results) -> list[Claim]:
     ]
 
 
-def _averages(found: Results) -> list[Claim]:
-    sources, first, alone = found.sources, found.first, found.alone
-    only = found.fits.iloc[0]
-    literal = float(found.epoch_rewards.max())
+def _averages(results: Results) -> list[Claim]:
+    sources, first, alone = results.sources, results.first, results.alone
+    only = results.fits.iloc[0]
+    literal = float(results.epoch_rewards.max())
     rows = []
     for document in "rs":
         rows += [
@@ -221,12 +223,12 @@ def _averages(found: Results) -> list[Claim]:
                 f"A-{document}-25466",
                 first.average_reward,
                 explained=only.average,
-                independent=found.optimum,
+                independent=results.optimum,
                 numbers={
                     "epochs": only.epochs,
                     "initial_state": only.initial_state,
-                    "readings": found.scanned,
-                    "chance": found.chance,
+                    "readings": results.scanned,
+                    "chance": results.chance,
                 },
             ),
             claim(
@@ -239,7 +241,7 @@ def _averages(found: Results) -> list[Claim]:
     contents = uncrawled_contents(sources, len(ages))
     by_mean, by_draw = (
         bool(np.allclose(greedy_rank(sources, utility, ages), contents))
-        for utility in (sources.mean_utility, found.drawn)
+        for utility in (sources.mean_utility, results.drawn)
     )
     two = int((first.frequency > 0).sum()) == 2
     return [
@@ -255,12 +257,12 @@ def _averages(found: Results) -> list[Claim]:
             "A-s-greedy-def",
             by_mean,
             condition=not by_draw,
-            numbers={"ages": len(ages), "drawn": found.drawn, "mean": sources.mean_utility},
+            numbers={"ages": len(ages), "drawn": results.drawn, "mean": sources.mean_utility},
         ),
     ]
 
 
-def _figures(found: Results) -> list[Claim]:
+def _figures(results: Results) -> list[Claim]:
     redrawn = {
         "A-r-fig1": "four-sources-content-value",
         "A-s-fig-value": "four-sources-content-value",
@@ -269,7 +271,7 @@ def _figures(found: Results) -> list[Claim]:
         "A-r-fig3": "four-sources-states-second",
         "A-s-fig-m2": "four-sources-states-second",
     }
-    utility, decay = found.sources.mean_utility, found.sources.decay_rate
+    utility, decay = results.sources.mean_utility, results.sources.decay_rate
     return [
         *(claim(row, figure=id) for row, id in redrawn.items()),
         claim("A-r-fig1-initial", bool(utility[:2].min() > 2 * utility[2:].max())),
@@ -282,8 +284,8 @@ def _in_order(cycle: Cycle) -> list[int]:
     return [source + 1 for crawled in cycle.crawls for source in crawled]
 
 
-def _schedules(found: Results) -> list[Claim]:
-    sources, first, second = found.sources, found.first, found.second
+def _schedules(results: Results) -> list[Claim]:
+    sources, first, second = results.sources, results.first, results.second
     uneven = [len(set(second.gaps(i))) > 1 for i in (1, 2)]
     irregular = second.period > first.period and any(uneven)
     crawled = first.frequency > 0
@@ -327,7 +329,7 @@ def _labels(sources: Sources) -> list[str]:
     return [f"source {name}" for name in sources.names or ()]
 
 
-def save_content_value(sources: Sources) -> None:
+def draw_content_value(sources: Sources) -> None:
     """Draw the value of one item of each source against its age (the report's Figure 1)."""
     times = np.linspace(0, 10 * sources.period, 201)
     value = sources.mean_utility[:, None] * np.exp(-np.outer(sources.decay_rate, times))
@@ -340,18 +342,18 @@ def save_content_value(sources: Sources) -> None:
     axis.set_xlim(0, times[-1])
     axis.legend()
     names = {"caption": list(map(as_markdown, labels)), "alt": list(map(as_plain, labels))}
-    said = {part: value_in_words(sources, some) for part, some in names.items()}
+    sentences = {use: describe_values(sources, spelling) for use, spelling in names.items()}
     save_figure(
         "four-sources-content-value",
         fig,
         pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
-        caption=f"The value of one item of each source against its age. {said['caption']}"
+        caption=f"The value of one item of each source against its age. {sentences['caption']}"
         f"{_redraws('Figure 1 of the report')}",
-        alt=f"Exponentially falling curves, one a source. {said['alt']}",
+        alt=f"Exponentially falling curves, one a source. {sentences['alt']}",
     )
 
 
-def value_in_words(sources: Sources, labels: Sequence[str]) -> str:
+def describe_values(sources: Sources, labels: Sequence[str]) -> str:
     """Return a text on the items of highest and lowest utility and of slowest decay."""
     utility, decay = sources.mean_utility, sources.decay_rate
     if len(sources) == 1:
@@ -371,36 +373,38 @@ def value_in_words(sources: Sources, labels: Sequence[str]) -> str:
     return f"{start}; interest in {listed(long)} lasts longest."
 
 
-def save_states(
+def draw_states(
     id: str, sources: Sources, budget: int, horizon: int, initial_state: str, cycle: Cycle, of: str
 ) -> None:
     """Draw the content of the first six sources under the index policy, and its crawls."""
-    labels, shown = _labels(sources), range(min(len(sources), SHOWN))
+    labels, panels = _labels(sources), range(min(len(sources), SHOWN))
     run = simulate(sources, "whittle", budget, horizon, initial_state=initial_state)
     shares = [
         f"crawled at {f:.0%} of the epochs" if f else "never crawled" for f in cycle.frequency
     ]
-    fig, axes = figure(len(shown), 1, height=1 + 1.25 * len(shown), sharex=True, squeeze=False)
-    for i in shown:
+    fig, axes = figure(len(panels), 1, height=1 + 1.25 * len(panels), sharex=True, squeeze=False)
+    for i in panels:
         draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
         axes[i, 0].set_title(f"{as_mathtext(labels[i])}: {shares[i]}", fontsize="small")
     axes[-1, 0].set_xlabel("epoch")
     fig.supylabel("expected content (value units)", fontsize="medium")
-    said = "; ".join(f"{as_plain(labels[i])} {shares[i]}" for i in shown)
+    shares_text = "; ".join(f"{as_plain(labels[i])} {shares[i]}" for i in panels)
     save_figure(
         id,
         fig,
-        trajectory_frame(sources, run),
-        caption=f"Content of {shown_in_words(sources)} and crawls (dots) under the index policy "
-        f"with $M = {budget}$, from {initial_state} sources. {rhythm(cycle)}; the dotted "
+        tabulate_trajectory(sources, run),
+        caption=f"Content of {describe_drawn_sources(sources)} and crawls (dots) under the index "
+        "policy "
+        f"with $M = {budget}$, from {initial_state} sources. {describe_rhythm(cycle)}; the dotted "
         f"line is $u^*$.{_redraws(of)}",
-        alt=f"Saw-tooth curves of the content of {counted(len(shown), 'source')} over "
-        f"{counted(horizon, 'epoch')} with {budget} crawled at each. In the long run: {said}. "
-        f"{rhythm(cycle)}.",
+        alt=f"Saw-tooth curves of the content of {counted(len(panels), 'source')} over "
+        f"{counted(horizon, 'epoch')} with {budget} crawled at each. In the long run: "
+        f"{shares_text}. "
+        f"{describe_rhythm(cycle)}.",
     )
 
 
-def rhythm(cycle: Cycle) -> str:
+def describe_rhythm(cycle: Cycle) -> str:
     """Return a text on how the crawls of a cycle repeat."""
     if not cycle.repeats:
         return "No ages come twice in the longest run that is tried"
@@ -409,7 +413,7 @@ def rhythm(cycle: Cycle) -> str:
     return f"The crawls repeat with period {cycle.period}"
 
 
-def save_running_average(
+def draw_running_average(
     sources: Sources, budget: int, running: dict[str, Floats], cycle: Cycle, *, document: bool
 ) -> None:
     """Draw the running average of the reward from each initial state, and the long run."""
@@ -434,13 +438,13 @@ def save_running_average(
         pd.DataFrame({"epochs": epochs, **{f"from {k}": v for k, v in running.items()}}),
         caption=f"Average reward of the index policy over the first $n$ epochs, $M = {budget}$, "
         f"from three initial states. All tend to {long_run:.2f}; after {epochs[-1]} epochs they "
-        f"{still_apart([v[-1] for v in running.values()])}.",
+        f"{describe_spread([v[-1] for v in running.values()])}.",
         alt="Three curves of the running average, from empty, fresh and full sources, approach the "
         f"long-run value {long_run:.2f}.",
     )
 
 
-def still_apart(averages: Sequence[float]) -> str:
+def describe_spread(averages: Sequence[float]) -> str:
     """Return a text on how much averages differ, to two decimals."""
     apart = float(np.ptp(averages))
     return f"still differ by {apart:.2f}" if apart >= 0.005 else "differ by less than 0.01"

@@ -1,6 +1,6 @@
 """How good the index policy is: against the exact optimum on random sets, and where it observes.
 
-With expected contents every policy ends in a cycle, whose reward is exact; `optimality_row`
+With expected contents every policy ends in a cycle, whose reward is exact; `compare_with_optimum`
 compares all of them with the optimum. What observation is worth takes random contents: `bunched`
 sources have the same expected contents, and so the same static lists, so that what a policy then
 gains, it gains by observing.
@@ -64,7 +64,7 @@ INFORMED = "told the truth"
 _WARM_UP = 50
 
 
-def optimality_row(point: tuple[int, int], rng: np.random.Generator) -> dict[str, Any]:
+def compare_with_optimum(point: tuple[int, int], rng: np.random.Generator) -> dict[str, Any]:
     """Compare policies with the exact optimum on one random set of a size, (sources, budget).
 
     Sources are drawn again if their optimum needs too many joint ages.
@@ -115,7 +115,7 @@ def _optimum(sources: Sources, budget: int, reached: float, bound: float) -> flo
 
 
 def is_optimal(instances: pd.DataFrame) -> pd.Series:
-    """Return on which sets, rows of `optimality_row`, the index policy earns the exact optimum."""
+    """Whether the index policy earns the exact optimum, for rows of `compare_with_optimum`."""
     return 1 - instances["whittle"] < EXACT
 
 
@@ -126,7 +126,7 @@ def formula_error(sources: Sources) -> float:
     return float(np.abs(whittle_index_at_age(sources, ages) / defined - 1).max())
 
 
-def joint_ages(size: int, sets: int, seed: int) -> list[int]:
+def count_joint_ages(size: int, sets: int, seed: int) -> list[int]:
     """Count the joint ages that bracket the optimum of random sets to six digits, at M = 1.
 
     Returns: one number a set.
@@ -145,7 +145,7 @@ def joint_ages(size: int, sets: int, seed: int) -> list[int]:
     return needed
 
 
-def periods_of_random_sets(size: int, sets: int, seed: int) -> pd.DataFrame:
+def find_periods(size: int, sets: int, seed: int) -> pd.DataFrame:
     """Find the period of the index policy's cycle on random sets at every budget.
 
     Columns ``instance``, ``budget``, ``period`` and ``trivial``: constant gaps.
@@ -160,7 +160,7 @@ def periods_of_random_sets(size: int, sets: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["instance", "budget", "period", "trivial"])
 
 
-def cycles_of_random_sets(count: int, seed: int) -> pd.DataFrame:
+def find_cycles(count: int, seed: int) -> pd.DataFrame:
     """Follow the index policy from many ages on random sets of sources, M = 1.
 
     A row a set: ``set``, ``sources``, ``start``, ``worst`` and ``best`` (rewards per epoch of the
@@ -179,7 +179,7 @@ def cycles_of_random_sets(count: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["set", "sources", "start", "worst", "best", "spread"])
 
 
-def reward_by_observation(
+def measure_reward_by_observation(
     sources: Sources,
     law: Utility,
     factors: Sequence[float],
@@ -210,7 +210,7 @@ def reward_by_observation(
     return table, rewards
 
 
-def visits_by_content(
+def measure_visits_by_content(
     sources: Sources, law: Utility, popular: int, horizon: int, runs: int, seed: int
 ) -> Floats:
     """Measure how often unpopular sources are crawled, by the content of the popular ones.
@@ -236,27 +236,27 @@ def visits_by_content(
     return np.array([np.mean(np.array(elsewhere)[quarter]) for quarter in quarters])
 
 
-def regained(rewards: Mapping[str, Floats], name: str) -> Estimate:
+def regained_share(rewards: Mapping[str, Floats], name: str) -> Estimate:
     """Return the share of the gain from true rates that a policy regains by observing."""
     blind = rewards["none observed"]
     return Estimate.of((rewards[name] - blind) / (rewards[INFORMED] - blind))
 
 
-def tunes(rewards: Mapping[str, Floats], name: str) -> bool:
+def gains_by_observing(rewards: Mapping[str, Floats], name: str) -> bool:
     """Whether a policy that observes earns clearly more than one that observes nothing."""
     return Estimate.of(rewards[name] - rewards["none observed"]).low > 0
 
 
-def gain_by_truth(rewards: Mapping[str, Floats], name: str) -> tuple[float, Estimate]:
+def gain_from_true_rates(rewards: Mapping[str, Floats], name: str) -> tuple[float, Estimate]:
     """Return the share of the gain from true rates that a policy regains, and that gain.
 
     `known`: reward with true rates and observation, less that without either.
     """
-    known = Estimate.of(rewards[INFORMED] - rewards["none observed"])
-    return regained(rewards, name).value if known.low > 0 else 0.0, known
+    gain = Estimate.of(rewards[INFORMED] - rewards["none observed"])
+    return regained_share(rewards, name).value if gain.low > 0 else 0.0, gain
 
 
-def self_tuning(
+def simulate_self_tuning(
     believed: Sources,
     truth: Sources,
     law: Utility,
@@ -294,7 +294,7 @@ SHOWN = 8
 APART = 1e-6
 
 
-def predicates_of_policies(table: pd.DataFrame) -> dict[str, bool]:
+def collect_policy_predicates(table: pd.DataFrame) -> dict[str, bool]:
     """Return whether the fluid frequencies, played as a list, earn less than the relaxed ones."""
     worse = table.loc["list, fluid"] < table.loc["list, relaxed"] * (1 - EXACT)
     return {"fluid-list-below": bool(worse.all())}
@@ -323,8 +323,8 @@ def count_trivial(instances: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def of_random_sets(instances: pd.DataFrame) -> dict[str, float]:
-    """Return the page's numbers on the policies on random sets, rows of `optimality_row`."""
+def collect_random_set_values(instances: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on the policies on random sets, rows of `compare_with_optimum`."""
     loss, optimal = 1 - instances["whittle"], is_optimal(instances)
     bound = instances["bound"]
     return {
@@ -341,7 +341,7 @@ def of_random_sets(instances: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def of_joint_ages(three: float, five: float) -> dict[str, float]:
+def collect_joint_age_values(three: float, five: float) -> dict[str, float]:
     """Return the joint ages of three and five sources, and what they make for ten, in 10^9."""
     growth = (five / three) ** 0.5
     return {
@@ -352,28 +352,30 @@ def of_joint_ages(three: float, five: float) -> dict[str, float]:
     }
 
 
-def of_visits(visits: Floats) -> dict[str, float]:
+def collect_visit_values(visits: Floats) -> dict[str, float]:
     """Return visits elsewhere while the principal sources hold least and most."""
     least, most = float(visits[0]), float(visits[-1])
     return {"visits-least": least, "visits-most": most, "goes-elsewhere": least > most}
 
 
-def save_cycles(found: pd.DataFrame) -> None:
+def save_cycles(cycles: pd.DataFrame) -> None:
     """Save the sets on which the index policy has several cycles, with the worst and the best."""
-    several = found[found.spread > APART]
-    mean = Estimate.of((found.best / found.start - 1).to_numpy())
-    save_value("how-good-better-cycle", mean.value, interval=mean.interval, replications=len(found))
+    several = cycles[cycles.spread > APART]
+    mean = Estimate.of((cycles.best / cycles.start - 1).to_numpy())
+    save_value(
+        "how-good-better-cycle", mean.value, interval=mean.interval, replications=len(cycles)
+    )
     values = {
-        "cycle-sets": len(found),
+        "cycle-sets": len(cycles),
         "cycle-starts": STARTS,
         "several-cycles": len(several),
         "some-several-cycles": len(several) > 0,
-        "cycle-spread": float(found.spread.max()),
+        "cycle-spread": float(cycles.spread.max()),
     }
     save_values("how-good", values)
     save_table(
         "how-good-entered",
-        found.sort_values("spread", ascending=False).set_index("set").head(SHOWN),
+        cycles.sort_values("spread", ascending=False).set_index("set").head(SHOWN),
         f"Rewards per epoch of cycles that the index policy enters from {STARTS} random ages and "
         "from empty sources, at $M = 1$: the sets on which they differ most.",
         formats={"start": ".3f", "worst": ".3f", "best": ".3f", "spread": ".3%"},
@@ -432,14 +434,14 @@ def save_tuned(
         columns,
     )
     estimates = {name: Estimate.of(earned) for name, earned in rewards.items()}
-    shown = {
+    table = {
         "reward per epoch": [f"{e.value:.2f} ± {e.half_width:.2f}" for e in estimates.values()],
         "crawls of source 3 per epoch": [f"{f[:, 2].mean():.3f}" for f in frequencies.values()],
     }
     count = next(iter(rewards.values())).size
     save_table(
         "how-good-tuned",
-        pd.DataFrame(shown, index=pd.Index(list(estimates), name="policy")),
+        pd.DataFrame(table, index=pd.Index(list(estimates), name="policy")),
         f"Policies that believe Table 1 while source 3 gets {drift:g} times its items, by what "
         f"they observe, and one that is told the truth ($M = 1$, 95% intervals over {count} runs).",
         instances="how-good-tuned-runs",
@@ -457,51 +459,53 @@ _FIRST, _LAST = "1 and 2 observed", "3 and 4 observed"
 class Results:
     """What the page computes."""
 
-    instances: pd.DataFrame  # rows of `optimality_row`
+    instances: pd.DataFrame  # rows of `compare_with_optimum`
     states: int  # joint ages of the exact optimum of Table 1 at M = 2
     # Long run of the index policy on Table 1 at M = 2 and at M = 1, with expected contents.
     cycle: Cycle
     single: Cycle
     error: float  # `formula_error` of Table 1
-    observed: Mapping[str, Floats]  # rewards of `reward_by_observation`, at five times `bunching`
-    visits: Floats  # as `visits_by_content` returns it; shape (4,)
-    tuned: Mapping[str, Floats]  # rewards of `self_tuning`
+    observed: Mapping[
+        str, Floats
+    ]  # rewards of `measure_reward_by_observation`, at five times `bunching`
+    visits: Floats  # as `measure_visits_by_content` returns it; shape (4,)
+    tuned: Mapping[str, Floats]  # rewards of `simulate_self_tuning`
     # Factors behind `visits` and `tuned`.
     bunching: float
     drift: float
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return what the page says to the rows on the policy's form and on observation."""
-    return [claim("A-r-intro-static"), *_form(found), *_observation(found)]
+    return [claim("A-r-intro-static"), *_form(results), *_observation(results)]
 
 
-def _form(found: Results) -> list[Claim]:
-    nontrivial = ~found.instances["constant"]
+def _form(results: Results) -> list[Claim]:
+    nontrivial = ~results.instances["constant"]
     return [
         claim(
             "A-r-concl-simple",
-            found.error < EXACT,
+            results.error < EXACT,
             basis="judged",
-            numbers={"joint_ages": found.states},
+            numbers={"joint_ages": results.states},
         ),
         claim(
             "A-r-concl-nontrivial",
-            not constant_gaps(found.cycle) and bool(nontrivial.any()),
+            not constant_gaps(results.cycle) and bool(nontrivial.any()),
             basis="judged",
             numbers={"share": nontrivial.mean(), "sets": len(nontrivial)},
         ),
     ]
 
 
-def _observation(found: Results) -> list[Claim]:
-    seen, tuned = found.observed, found.tuned
-    none, two, every = seen["none observed"], seen[_FIRST], seen["all observed"]
-    visits = found.visits
+def _observation(results: Results) -> list[Claim]:
+    observed, tuned = results.observed, results.tuned
+    none, two, every = observed["none observed"], observed[_FIRST], observed["all observed"]
+    visits = results.visits
     elsewhere = visits[0] > 1.5 * visits[-1]
-    unobserved = float(found.single.frequency[2:].sum())
+    unobserved = float(results.single.frequency[2:].sum())
     better = Estimate.of(tuned[_LAST] - tuned["none observed"])
-    share = regained(tuned, _LAST)
+    share = regained_share(tuned, _LAST)
     return [
         claim(
             "A-r-intro-dynamic",
@@ -510,7 +514,7 @@ def _observation(found: Results) -> list[Claim]:
             numbers={
                 "when_little": visits[0],
                 "when_much": visits[-1],
-                "factor": found.bunching,
+                "factor": results.bunching,
                 "by_expectation": unobserved,
             },
         ),
@@ -518,7 +522,7 @@ def _observation(found: Results) -> list[Claim]:
             "A-r-concl-observed",
             better.low > 0,
             numbers={
-                "factor": found.drift,
+                "factor": results.drift,
                 "gain": better.value,
                 "half_width": better.half_width,
                 "share": share.value,
@@ -528,7 +532,7 @@ def _observation(found: Results) -> list[Claim]:
             "A-r-s7-mixed",
             Estimate.of(two - none).low > 0 and Estimate.of(every - two).low > 0,
             numbers={
-                "factor": 5 * found.bunching,
+                "factor": 5 * results.bunching,
                 "two": two.mean(),
                 "none": none.mean(),
                 "every": every.mean(),

@@ -20,7 +20,7 @@ LABELS = {
 _STYLES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
 
 
-def save_policies(table: pd.DataFrame) -> None:
+def draw_policies(table: pd.DataFrame) -> None:
     """Draw the reward of each policy against the relaxed bound."""
     shares = 100 * (table.drop(index="relaxed bound") / table.loc["relaxed bound"] - 1)
     fig, axis = figure(height=3.9)
@@ -61,7 +61,7 @@ def save_policies(table: pd.DataFrame) -> None:
     )
 
 
-def save_random(instances: pd.DataFrame) -> None:
+def draw_random_sets(instances: pd.DataFrame) -> None:
     """Draw the distribution of each policy's loss over random sets."""
     loss = 100 * (1 - instances[list(LABELS)])
     share = 100 * np.arange(1, len(loss) + 1) / len(loss)
@@ -90,17 +90,17 @@ def save_random(instances: pd.DataFrame) -> None:
     )
 
 
-def save_periods(periods: pd.DataFrame) -> None:
+def draw_periods(periods: pd.DataFrame) -> None:
     """Draw the period of the index policy's cycle against the budget."""
     size = int(periods.budget.max())
     fig, axis = figure(height=3.6)
     looks = ((True, COLOURS[0], "o", -0.12), (False, COLOURS[1], "x", 0.12))
     for kind, colour, marker, side in looks:
-        part = periods[periods.trivial == kind]
-        spread = 0.18 * (part.instance / max(periods.instance.max(), 1) - 0.5)
+        cycles = periods[periods.trivial == kind]
+        spread = 0.18 * (cycles.instance / max(periods.instance.max(), 1) - 0.5)
         label = "trivial" if kind else "not trivial"
         look = {"color": colour, "markersize": 4, "alpha": 0.8, "linestyle": "none"}
-        axis.plot(part.budget + side + spread, part.period, marker, label=label, **look)
+        axis.plot(cycles.budget + side + spread, cycles.period, marker, label=label, **look)
     median = periods.groupby("budget").period.median()
     axis.plot(median.index, median, color="black", linewidth=1, label="median")
     axis.set(xlabel="sources crawled per epoch, M", ylabel="period of the cycle (epochs)")
@@ -124,7 +124,7 @@ def save_periods(periods: pd.DataFrame) -> None:
     )
 
 
-def save_observed(observed: pd.DataFrame, runs: int, horizon: int) -> None:
+def draw_observed(observed: pd.DataFrame, runs: int, horizon: int) -> None:
     """Draw the reward against the bunching of content, by what is observed."""
     fig, axis = figure(height=3.6)
     names = observed["observed"].unique()
@@ -140,7 +140,7 @@ def save_observed(observed: pd.DataFrame, runs: int, horizon: int) -> None:
     axis.minorticks_off()
     axis.legend()
     ends = observed[observed.factor == factors[-1]].set_index("observed").reward
-    more = ends["all observed"] / ends["none observed"] - 1
+    gain = ends["all observed"] / ends["none observed"] - 1
     save_figure(
         "how-good-observed",
         fig,
@@ -148,7 +148,7 @@ def save_observed(observed: pd.DataFrame, runs: int, horizon: int) -> None:
         caption="Reward of the index policy on the four sources at $M = 1$ with random content, by "
         "what it observes. Without observation it plays a fixed cycle, and the expected reward "
         "does not depend on how content is bunched; with all states observed it earns "
-        f"{more:+.0%} against that at a factor of {factors[-1]:g}. Bands: 95% intervals over "
+        f"{gain:+.0%} against that at a factor of {factors[-1]:g}. Bands: 95% intervals over "
         f"{runs} runs of {horizon} epochs.",
         alt="Curves of reward against bunching at the largest factor end at "
         + ", ".join(f"{ends[name]:.0f} with {name}" for name in names)

@@ -29,7 +29,7 @@ def check_sources(sources: Sources | None, parameters: Mapping[str, Any]) -> Non
     common_period(four_sources() if sources is None else sources, parameters["budget"])
 
 
-def losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
+def compute_losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
     """Return what two policies lose against the relaxed bound on copies of random sets of four.
 
     `copies`: numbers of copies. One row a set and number of copies: instance, copies; two-level
@@ -61,7 +61,7 @@ def losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
 # Values and tables
 
 
-def of_losses(frame: pd.DataFrame) -> dict[str, float]:
+def collect_loss_values(frame: pd.DataFrame) -> dict[str, float]:
     """Return the page's numbers on the losses, from `experiment.losses`."""
     first = frame.groupby("instance").first()
     last = frame[frame.copies == frame.copies.max()]
@@ -91,7 +91,7 @@ def of_losses(frame: pd.DataFrame) -> dict[str, float]:
 _FLOOR = 1e-7
 
 
-def save_losses(frame: pd.DataFrame) -> None:
+def draw_losses(frame: pd.DataFrame) -> None:
     """Draw mean and largest loss of both policies against the number of copies."""
     groups = frame.groupby("copies")
     fig, axis = figure(height=3.8)

@@ -31,7 +31,7 @@ BLOCKS = 6
 LONGEST = 5000
 
 
-def reward_of_cycle(sources: Sources, budget: float, delay: int) -> float:
+def cycle_reward(sources: Sources, budget: float, delay: int) -> float:
     """Return the reward per epoch over the cycle of the index policy under a crawl delay.
 
     Where no cycle shows within `LONGEST` epochs it is the mean of their second half.
@@ -40,18 +40,18 @@ def reward_of_cycle(sources: Sources, budget: float, delay: int) -> float:
     """
     scheduler = Scheduler(sources, budget, delay, min_age=delay)
     oldest = np.maximum(delay, np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay))
-    seen: dict[tuple[float, ...], int] = {}
+    first_epoch: dict[tuple[float, ...], int] = {}
     earned: list[float] = []
     while len(earned) < LONGEST:
         ages = tuple(np.minimum(scheduler.ages, oldest))
-        if ages in seen:
-            return float(np.mean(earned[seen[ages] :]))
-        seen[ages] = len(earned)
+        if ages in first_epoch:
+            return float(np.mean(earned[first_epoch[ages] :]))
+        first_epoch[ages] = len(earned)
         earned.append(float(scheduler.crawl()[1].sum()))
     return float(np.mean(earned[LONGEST // 2 :]))
 
 
-def price_of_limits(
+def compute_price_of_limits(
     sources: Sources,
     budget: float,
     limits: list[tuple[int, float]],
@@ -84,7 +84,7 @@ def price_of_limits(
     return pd.DataFrame(rows, columns=columns)
 
 
-def price_of_parts(
+def compute_price_of_parts(
     sources: Sources,
     budget: float,
     parts: list[int],
@@ -100,18 +100,18 @@ def price_of_parts(
     `BLOCKS` parts of the run, one after another.
     """
     ages = spread_ages(sources, budget, np.random.default_rng(seed))
-    one = Scheduler(sources, budget, ages)
-    rewards(one, warm_up)
-    whole = rewards(one, epochs)
+    single = Scheduler(sources, budget, ages)
+    rewards(single, warm_up)
+    unsplit = rewards(single, epochs)
     rows = []
     for count in parts:
-        for name, part in splits(sources, count, seed).items():
+        for name, assignment in split_sources(sources, count, seed).items():
             for exchange in (False, True):
-                many = PartitionedScheduler(sources, part, budget, ages, exchange=exchange)
+                many = PartitionedScheduler(sources, assignment, budget, ages, exchange=exchange)
                 rewards(many, warm_up)
                 earned = rewards(many, epochs)
-                half_width = Estimate.of(1 - _by_block(earned) / _by_block(whole)).half_width
-                rows.append((count, name, exchange, 1 - earned.mean() / whole.mean(), half_width))
+                half_width = Estimate.of(1 - _by_block(earned) / _by_block(unsplit)).half_width
+                rows.append((count, name, exchange, 1 - earned.mean() / unsplit.mean(), half_width))
     return pd.DataFrame(rows, columns=["parts", "split", "exchange", "loss", "half_width"])
 
 
@@ -120,45 +120,49 @@ def _by_block(earned: Floats) -> Floats:
     return np.array([block.mean() for block in np.array_split(earned, BLOCKS)])
 
 
-def bound_of_parts(sources: Sources, budget: float, parts: list[int], seed: int) -> pd.DataFrame:
+def compute_bound_of_parts(
+    sources: Sources, budget: float, parts: list[int], seed: int
+) -> pd.DataFrame:
     """Share of the relaxed bound that is lost when each part has a quota by its number of sources.
 
     `parts`: numbers of parts. Columns parts, split and loss.
     """
-    whole = relaxed_bound(sources, budget)[0]
+    unsplit = relaxed_bound(sources, budget)[0]
     rows = []
     for count in parts:
-        for name, part in splits(sources, count, seed).items():
-            members = [np.flatnonzero(part == p) for p in range(count)]
+        for name, assignment in split_sources(sources, count, seed).items():
+            members = [np.flatnonzero(assignment == p) for p in range(count)]
             quotas = [budget * own.size / len(sources) for own in members]
             bounds = [
                 relaxed_bound(sources.subset(own), quota)[0]
                 for own, quota in zip(members, quotas, strict=True)
             ]
-            rows.append((count, name, 1 - sum(bounds) / whole))
+            rows.append((count, name, 1 - sum(bounds) / unsplit))
     return pd.DataFrame(rows, columns=["parts", "split", "loss"])
 
 
-def splits(sources: Sources, count: int, seed: int) -> dict[str, NDArray[np.int64]]:
+def split_sources(sources: Sources, count: int, seed: int) -> dict[str, NDArray[np.int64]]:
     """Split sources into parts of one size, at random and in order of decay rate."""
     size = len(sources)
     rng = np.random.default_rng([seed, count])
-    place = np.empty(size, dtype=np.int64)
-    place[np.argsort(sources.decay_rate, kind="stable")] = np.arange(size)
-    return {"at random": rng.permutation(size) % count, "by decay rate": place * count // size}
+    rank = np.empty(size, dtype=np.int64)
+    rank[np.argsort(sources.decay_rate, kind="stable")] = np.arange(size)
+    return {"at random": rng.permutation(size) % count, "by decay rate": rank * count // size}
 
 
 # Values and tables
 
 
-def without_infinities(price: pd.DataFrame) -> pd.DataFrame:
+def blank_infinities(price: pd.DataFrame) -> pd.DataFrame:
     """Return prices as a table shows them: no maximal age where there is no limit, no errors."""
     return price.drop(columns="half_width").replace(np.inf, np.nan)
 
 
-def of_few(sources: Sources, budget: int = 2, delay: int = 2) -> dict[str, float]:
+def collect_explorable_values(
+    sources: Sources, budget: int = 2, delay: int = 2
+) -> dict[str, float]:
     """Return budget, crawl delay, reward and bound with which the calendar's explorable opens."""
-    earned = reward_of_cycle(sources, budget, delay)
+    earned = cycle_reward(sources, budget, delay)
     bound = float(relaxed_problem(sources, budget, min_age=delay).bound)
     return {
         "few-sources": len(sources),
@@ -170,7 +174,7 @@ def of_few(sources: Sources, budget: int = 2, delay: int = 2) -> dict[str, float
     }
 
 
-def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:
+def collect_limit_predicates(price: pd.DataFrame) -> dict[str, float]:
     """Return the truth values and numbers that sentences on limits depend on.
 
     Keys: first and last minimal and maximal age and the policy's price of each; the largest
@@ -193,18 +197,20 @@ def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def predicates_of_parts(simulated: pd.DataFrame, by_decay: pd.Series) -> dict[str, bool]:
+def collect_part_predicates(simulated: pd.DataFrame, by_decay: pd.Series) -> dict[str, bool]:
     """Return whether a shared multiplier loses clearly less than quotas, split by decay rate."""
     shared = simulated[simulated.exchange].loss.abs().max()
     return {"multiplier-wins": bool(shared < 0.5 * by_decay.min())}
 
 
-def of_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> dict[str, float]:
+def collect_part_values(
+    simulated: pd.DataFrame, bounds: pd.DataFrame, size: int
+) -> dict[str, float]:
     """Return the page's numbers on a split over machines.
 
     Keys: ``noise``, as `loss_with_multiplier` returns it; ``slope``, the loss on a random split
     times the sources on a machine; ``few`` and ``many``, the ends of the numbers of machines, with
-    the losses by decay rate; and `predicates_of_parts`.
+    the losses by decay rate; and `collect_part_predicates`.
     """
     at_random = bounds[bounds.split == "at random"]
     by_decay = bounds[bounds.split == "by decay rate"].set_index("parts").loss
@@ -215,7 +221,7 @@ def of_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> dict[s
         "few-loss": float(by_decay.iloc[0]),
         "many": int(by_decay.index[-1]),
         "many-loss": float(by_decay.iloc[-1]),
-        **predicates_of_parts(simulated, by_decay),
+        **collect_part_predicates(simulated, by_decay),
     }
 
 
@@ -228,7 +234,7 @@ def loss_with_multiplier(simulated: pd.DataFrame) -> float:
     return float((shared.loss.abs() + shared.half_width).max())
 
 
-def of_cluster(plan: dict[str, float]) -> dict[str, float]:
+def collect_cluster_values(plan: dict[str, float]) -> dict[str, float]:
     """Return the page's numbers on a cluster, from `cluster_plan`, in GB, s and kB."""
     return {
         "plan-memory": plan["memory"] / 1e9,
@@ -259,18 +265,18 @@ def save_cluster(plan: dict[str, float], sources: float, machines: int, bandwidt
 # Figures
 
 
-def save_limits(price: pd.DataFrame, size: int) -> None:
+def draw_limits(price: pd.DataFrame, size: int) -> None:
     """Draw what minimal and maximal ages cost: the policy's price, and the least possible."""
     least, most = price[np.isinf(price.max_age)], price[np.isfinite(price.max_age)]
     fig, axes = figure(1, 2, height=3.5, sharey=True)
     sides = ((least, "min_age", "minimal age (epochs)"), (most, "max_age", "maximal age (epochs)"))
-    for axis, (part, column, label) in zip(axes, sides, strict=True):
+    for axis, (prices, column, label) in zip(axes, sides, strict=True):
         line = {"color": COLOURS[0], "linestyle": "--", "label": "relaxed bound under the limit"}
-        axis.loglog(part[column], 100 * part.relaxed, **line)
+        axis.loglog(prices[column], 100 * prices.relaxed, **line)
         dots = {"color": COLOURS[1], "label": "index policy under the limit"}
-        axis.loglog(part[column], 100 * part.policy, "o", **dots)
+        axis.loglog(prices[column], 100 * prices.policy, "o", **dots)
         bars = {"fmt": "none", "ecolor": COLOURS[1], "capsize": 2}
-        axis.errorbar(part[column], 100 * part.policy, 100 * part.half_width, **bars)
+        axis.errorbar(prices[column], 100 * prices.policy, 100 * prices.half_width, **bars)
         axis.set(xlabel=label)
     axes[0].set(ylabel="price (% of the reward without)")
     axes[0].legend(loc="lower right")
@@ -291,7 +297,7 @@ def save_limits(price: pd.DataFrame, size: int) -> None:
     )
 
 
-def save_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> None:
+def draw_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> None:
     """Draw what a split over machines costs, under fixed quotas and with a shared multiplier."""
     fig, axis = figure(height=3.7)
     noise = loss_with_multiplier(simulated)

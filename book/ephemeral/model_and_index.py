@@ -67,7 +67,7 @@ class Cases:
     kind: NDArray[np.int64]  # place of its kind in `KINDS`; shape (N,)
 
 
-def random_cases(instances: int, rng: np.random.Generator) -> Cases:
+def sample_cases(instances: int, rng: np.random.Generator) -> Cases:
     """Draw sources and states for a comparison of the index with its definition."""
     instances = check_integer("instances", instances, 1)
     decay = 10 ** rng.uniform(-10, np.log10(50), instances)
@@ -102,16 +102,16 @@ STATEMENTS = {
 }
 
 
-def margin_table(checks: pd.DataFrame) -> pd.DataFrame:
+def tabulate_margins(checks: pd.DataFrame) -> pd.DataFrame:
     """Return the least margin of each statement of `STATEMENTS`, in words where it is rounding."""
     least = checks[list(STATEMENTS)].min()
-    words = ["0 up to rounding" if abs(m) < ROOM else f"{m:.1e}" for m in least]
-    return pd.DataFrame({"statement": STATEMENTS.values(), "least margin": words}).set_index(
+    margins = ["0 up to rounding" if abs(m) < ROOM else f"{m:.1e}" for m in least]
+    return pd.DataFrame({"statement": STATEMENTS.values(), "least margin": margins}).set_index(
         "statement"
     )
 
 
-def reading_table(runs: relaxation.Runs, run: relaxation.Discounted) -> pd.DataFrame:
+def tabulate_readings(runs: relaxation.Runs, run: relaxation.Discounted) -> pd.DataFrame:
     """Return what each display with a misplaced index is to the letter, as meant, and in truth."""
     once = np.ones(runs.bursts.size)
     pairs = {
@@ -133,7 +133,7 @@ def reading_table(runs: relaxation.Runs, run: relaxation.Discounted) -> pd.DataF
     return pd.DataFrame(rows, index=columns).T.rename_axis("display of the report")
 
 
-def of_age_two(source: Sources) -> dict[str, float]:
+def collect_age_two_values(source: Sources) -> dict[str, float]:
     """Return the decay of one source, its content two epochs after a crawl, and the share of u*."""
     content = float(source.state_at_age([2])[0])
     return {
@@ -143,7 +143,7 @@ def of_age_two(source: Sources) -> dict[str, float]:
     }
 
 
-def of_grid(checks: pd.DataFrame) -> dict[str, float]:
+def collect_grid_values(checks: pd.DataFrame) -> dict[str, float]:
     """Return the page's numbers on the lemmas on a grid."""
     return {
         "grid": len(checks),
@@ -160,19 +160,19 @@ def of_grid(checks: pd.DataFrame) -> dict[str, float]:
 NEAR_LIMIT = 1e-3
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return what the page says to the rows of sections 2 to 6 and of the slides' first half."""
     return [
         *_in_context(),
-        *_model(found),
-        *_letter(found),
-        *_relaxation(found),
-        *_policies(found),
-        *_grid(found),
-        *_average(found),
-        *_ends(found),
-        *_cycle(found),
-        *_formula(found),
+        *_model(results),
+        *_letter(results),
+        *_relaxation(results),
+        *_policies(results),
+        *_grid(results),
+        *_average(results),
+        *_ends(results),
+        *_cycle(results),
+        *_formula(results),
     ]
 
 
@@ -208,13 +208,19 @@ def _in_context() -> list[Claim]:
     return [claim(row) for row in rows]
 
 
-def _model(found: Results) -> list[Claim]:
-    model, seen, late = found.model, found.transients, found.late
+def _model(results: Results) -> list[Claim]:
+    model, transients, late = results.model, results.transients, results.late
     exact = abs(model.lacks[1.0] - 1) < ROUNDING
     others = {period: ratio for period, ratio in model.lacks.items() if abs(ratio - 1) > ROUNDING}
-    wanted = "both" if seen.empty == seen.as_free else "empty" if seen.empty else "uncrawled"
+    outcome = (
+        "both"
+        if transients.empty == transients.as_free
+        else "empty"
+        if transients.empty
+        else "uncrawled"
+    )
     lacks = [{"ratio": ratio, "period": period} for period, ratio in others.items()]
-    long_run = found.cycles[1].average_reward
+    long_run = results.cycles[1].average_reward
     rows = [
         claim(f"A-{document}-eq1", exact, condition=bool(others), numbers={"others": lacks})
         for document in "rs"
@@ -231,7 +237,7 @@ def _model(found: Results) -> list[Claim]:
                 row,
                 model.fresh_growth < 1e-7,
                 condition=bool((np.abs(model.aged[1:] - 1) > 1e-7).any()),
-                numbers={"aged": model.aged * found.sources.u[0]},
+                numbers={"aged": model.aged * results.sources.u[0]},
             )
             for row in ("A-r-reward", "A-s-reward")
         ),
@@ -239,15 +245,15 @@ def _model(found: Results) -> list[Claim]:
         claim("A-r-ustar", model.above and model.limit < ROUNDING),
         claim(
             "A-r-transient-low",
-            seen.stays_below,
-            outcome=wanted,
-            condition=seen.empty or seen.as_free,
-            numbers={"runs": seen.runs, "epochs": seen.epochs},
+            transients.stays_below,
+            outcome=outcome,
+            condition=transients.empty or transients.as_free,
+            numbers={"runs": transients.runs, "epochs": transients.epochs},
         ),
         claim(
             "A-r-transient-high",
-            seen.falls and seen.drops,
-            numbers={"runs": seen.runs, "epochs": seen.epochs},
+            transients.falls and transients.drops,
+            numbers={"runs": transients.runs, "epochs": transients.epochs},
         ),
         claim(
             "A-r-state-space",
@@ -257,15 +263,15 @@ def _model(found: Results) -> list[Claim]:
     ]
 
 
-def _letter(found: Results) -> list[Claim]:
+def _letter(results: Results) -> list[Claim]:
     """Judge the formulas whose summand has another index than their sum."""
-    runs, once = found.runs, np.ones(found.runs.bursts.size)
+    runs, once = results.runs, np.ones(results.runs.bursts.size)
     read = relaxation.as_printed
     spent, spent_on_average = read(runs.bursts, once), float(runs.bursts.mean())
-    reward, reward_on_average = read(runs.rewards, once), found.cycles[1].average_reward
+    reward, reward_on_average = read(runs.rewards, once), results.cycles[1].average_reward
     worth = read(runs.content, runs.crawls)
     brought = float((runs.content * runs.crawls).mean())
-    run = found.discounted
+    run = results.discounted
     over_time = relaxation.as_meant(runs.bursts, once)
     return [
         *(
@@ -284,7 +290,7 @@ def _letter(found: Results) -> list[Claim]:
         claim(
             "A-r-sec3-constraint",
             _near(over_time, spent_on_average)
-            and all(np.isclose(m, spent) for m, spent in found.relaxed.average.items()),
+            and all(np.isclose(m, spent) for m, spent in results.relaxed.average.items()),
         ),
         *(
             claim(row, _near(worth, brought), numbers={"worth": worth, "brought": brought})
@@ -301,9 +307,9 @@ def _letter(found: Results) -> list[Claim]:
         ),
         claim(
             "A-r-lem5-proof",
-            float(found.checks["threshold"].min()) > -ROOM,
+            float(results.checks["threshold"].min()) > -ROOM,
             basis="judged",
-            numbers={"points": len(found.checks)},
+            numbers={"points": len(results.checks)},
         ),
     ]
 
@@ -312,8 +318,8 @@ def _near(value: float, truth: float, tolerance: float = 1e-2) -> bool:
     return bool(abs(value / truth - 1) < tolerance)
 
 
-def _relaxation(found: Results) -> list[Claim]:
-    relaxed = found.relaxed
+def _relaxation(results: Results) -> list[Claim]:
+    relaxed = results.relaxed
     plus = abs(relaxed.plus / relaxed.occupation - 1)
     minus = abs(relaxed.minus / relaxed.occupation - 1)
     return [
@@ -338,9 +344,9 @@ def _relaxation(found: Results) -> list[Claim]:
         *(
             claim(
                 row,
-                found.equations.shifted < ROUNDING,
-                condition=found.equations.shift >= ROUNDING,
-                numbers={"most": found.equations.shift},
+                results.equations.shifted < ROUNDING,
+                condition=results.equations.shift >= ROUNDING,
+                numbers={"most": results.equations.shift},
             )
             for row in ("A-r-eq7-of-eq6", "A-s-eq8-of-eq7")
         ),
@@ -352,13 +358,13 @@ def _relaxation(found: Results) -> list[Claim]:
     ]
 
 
-def _policies(found: Results) -> list[Claim]:
-    relaxed = found.relaxed
+def _policies(results: Results) -> list[Claim]:
+    relaxed = results.relaxed
     every_epoch = all(np.allclose(list(costs), m) for m, costs in relaxed.spent.items())
     carried_out = every_epoch and relaxed.ordered
     # Ages by which a source holds 99% of its limit.
-    joint = float(np.ceil(np.log(0.01) / np.log(found.sources.alpha)).prod())
-    shares = [found.cycles[m].average_reward / found.bounds[m] for m in sorted(found.bounds)]
+    joint = float(np.ceil(np.log(0.01) / np.log(results.sources.alpha)).prod())
+    shares = [results.cycles[m].average_reward / results.bounds[m] for m in sorted(results.bounds)]
     return [
         claim("A-s-eq5", every_epoch, condition=not relaxed.exact, numbers={"sets": relaxed.exact}),
         claim(
@@ -383,41 +389,41 @@ def _policies(found: Results) -> list[Claim]:
     ]
 
 
-def _never_crawled(found: Results) -> pd.Series:
+def _never_crawled(results: Results) -> pd.Series:
     """Return at which solved subsidies waiting is best at u*."""
-    return found.solved.u_star < found.solved.subsidy - ROUNDING
+    return results.solved.u_star < results.solved.subsidy - ROUNDING
 
 
 def _margin(
-    found: Results, id: str, columns: list[str], proof: str = "", condition: bool = True
+    results: Results, id: str, columns: list[str], proof: str = "", condition: bool = True
 ) -> Claim:
-    least = float(found.checks[columns].min().min())
+    least = float(results.checks[columns].min().min())
     rounding = abs(least) <= ROOM
-    numbers = {"points": len(found.checks), "least": least}
+    numbers = {"points": len(results.checks), "least": least}
     outcome = "rounding" if rounding else "margin"
     return claim(
         id, least > -ROOM, proof=proof, outcome=outcome, condition=condition, numbers=numbers
     )
 
 
-def _grid(found: Results) -> list[Claim]:
+def _grid(results: Results) -> list[Claim]:
     """Judge the statements of `lemma_checks`, those of the discounted problem, and two proofs."""
-    start, excess, bend = found.finite
-    printed, control = found.checks["printed_constant"], found.checks["printed_control"]
-    nested = float(found.checks["nested"].min())
-    near = NEAR_LIMIT - float(found.checks["vanishing_discount"].min())
-    rising = found.index.rise > 0 and nested > 0
+    start, excess, bend = results.finite
+    printed, control = results.checks["printed_constant"], results.checks["printed_control"]
+    nested = float(results.checks["nested"].min())
+    near = NEAR_LIMIT - float(results.checks["vanishing_discount"].min())
+    rising = results.index.rise > 0 and nested > 0
     shape = ["discounted_monotone", "discounted_convex"]
     return [
-        claim("A-r-eq8", found.equations.discounted < ROUNDING),
-        claim("A-r-vbar-dp", found.equations.relative < ROUNDING),
+        claim("A-r-eq8", results.equations.discounted < ROUNDING),
+        claim("A-r-vbar-dp", results.equations.relative < ROUNDING),
         claim("A-r-lem1-1", excess < 1e-12),
         claim(
             "A-r-finite-dp",
             start < ROUNDING and excess < 1e-12 and (bend > -1e-12),
             numbers={"start": start},
         ),
-        _margin(found, "A-r-lem1-2", ["lipschitz"]),
+        _margin(results, "A-r-lem1-2", ["lipschitz"]),
         claim(
             "A-r-lem1-2const",
             float(printed.min()) >= -ROOM,
@@ -429,33 +435,33 @@ def _grid(found: Results) -> list[Claim]:
             numbers={"share": (control < 0).mean(), "worst": -control.min()},
         ),
         claim("A-r-lem1-2sum", False, basis="judged"),
-        _margin(found, "A-r-lem1-3", shape),
-        _margin(found, "A-r-vbar", ["vanishing_discount", *shape]),
+        _margin(results, "A-r-lem1-3", shape),
+        _margin(results, "A-r-vbar", ["vanishing_discount", *shape]),
         claim(
             "A-s-proof-discount",
             near <= NEAR_LIMIT,
-            numbers={"near": near, "points": len(found.checks)},
+            numbers={"near": near, "points": len(results.checks)},
         ),
-        _margin(found, "A-r-lem2-1", ["monotone", "convex"], "lem-mi-lines"),
+        _margin(results, "A-r-lem2-1", ["monotone", "convex"], "lem-mi-lines"),
         claim(
             "A-r-lem4",
             nested > 0,
             proof="thm-mi-indexable",
-            numbers={"fall": -found.fall, "nested": nested},
+            numbers={"fall": -results.fall, "nested": nested},
         ),
-        claim("A-r-lem4-proof", found.fall >= -ROOM, numbers={"fall": -found.fall}),
+        claim("A-r-lem4-proof", results.fall >= -ROOM, numbers={"fall": -results.fall}),
         claim(
             "A-s-thm-indexable", nested > 0, proof="thm-mi-indexable", numbers={"nested": nested}
         ),
-        _margin(found, "A-r-lem5", ["threshold"], "thm-mi-threshold"),
+        _margin(results, "A-r-lem5", ["threshold"], "thm-mi-threshold"),
         _margin(
-            found,
+            results,
             "A-s-proof-threshold",
             ["threshold"],
             "thm-mi-threshold",
-            condition=bool(_never_crawled(found).any()),
+            condition=bool(_never_crawled(results).any()),
         ),
-        _margin(found, "A-r-cor1", ["slope"], "thm-mi-threshold"),
+        _margin(results, "A-r-cor1", ["slope"], "thm-mi-threshold"),
         *(
             claim(row, rising, proof="thm-mi-index")
             for row in ("A-r-a-increasing", "A-s-proof-mono")
@@ -463,9 +469,9 @@ def _grid(found: Results) -> list[Claim]:
     ]
 
 
-def _average(found: Results) -> list[Claim]:
+def _average(results: Results) -> list[Claim]:
     """Judge the dynamic program of the average reward."""
-    worst, halves = found.equations, found.index.halves < ROUNDING
+    worst, halves = results.equations, results.index.halves < ROUNDING
     fits = worst.average < ROUNDING
     gain = worst.solver < ROUNDING
     return [
@@ -485,10 +491,10 @@ def _average(found: Results) -> list[Claim]:
     ]
 
 
-def _ends(found: Results) -> list[Claim]:
+def _ends(results: Results) -> list[Claim]:
     """Judge the subsidies at which one action is best everywhere, (13) and (14)."""
-    solved, slack = found.solved, ROUNDING
-    never = _never_crawled(found)  # u* in B
+    solved, slack = results.solved, ROUNDING
+    never = _never_crawled(results)  # u* in B
     always = solved.u >= solved.subsidy - slack  # u in B^c
     rests = np.isclose(solved.gain, solved.subsidy, rtol=0, atol=slack)
     works = np.isclose(solved.gain, solved.fresh, rtol=0, atol=slack)
@@ -533,30 +539,30 @@ def _ends(found: Results) -> list[Claim]:
     ]
 
 
-def _cycle(found: Results) -> list[Claim]:
+def _cycle(results: Results) -> list[Claim]:
     """Judge (15) to (18)."""
-    index = found.index
+    index = results.index
     return [
         claim("A-r-eq16", index.clock == 1, condition=index.late < 1),
         claim("A-r-eq15", index.content < ROUNDING, condition=index.late < 1),
         claim("A-r-X0u", index.late == 1, numbers={"share": index.one_less}),
         *(claim(row, index.gain < ROUNDING) for row in ("A-r-eq17", "A-r-betatilde")),
         claim("A-r-eq18", index.tie < ROUNDING),
-        claim("A-r-proof-step", found.equations.active < ROUNDING),
+        claim("A-r-proof-step", results.equations.active < ROUNDING),
         claim("A-r-periodic", index.gaps == 1),
     ]
 
 
-def _formula(found: Results) -> list[Claim]:
+def _formula(results: Results) -> list[Claim]:
     """Judge Theorem 1, its Remark, and the slides' theorem."""
-    index = found.index
+    index = results.index
     off = index.missed > 1
-    short = {"uncrawled": index.missed, "elsewhere": found.short_worst, "flips": found.flips}
+    short = {"uncrawled": index.missed, "elsewhere": results.short_worst, "flips": results.flips}
     exact = index.short < ROUNDING and index.short_above < ROUNDING
     return [
         claim(
             "A-r-thm1",
-            index.theorem < ROUNDING and index.above < ROUNDING and (found.definition < ROUNDING),
+            index.theorem < ROUNDING and index.above < ROUNDING and (results.definition < ROUNDING),
             proof="thm-mi-index",
             condition=index.zero == 0,
         ),

@@ -17,7 +17,7 @@ _STYLES = ("-", "--", "-.", ":")
 _FLOOR = 2e-17  # where an error of exactly zero is drawn
 
 
-def thresholds(content: Floats, advantages: Mapping[float, Floats]) -> dict[float, float]:
+def find_thresholds(content: Floats, advantages: Mapping[float, Floats]) -> dict[float, float]:
     """Return the content at which each advantage changes its sign, ``nan`` if it has one sign."""
     return {
         subsidy: float(np.interp(0, values, content, left=np.nan, right=np.nan))
@@ -25,30 +25,30 @@ def thresholds(content: Floats, advantages: Mapping[float, Floats]) -> dict[floa
     }
 
 
-def save_threshold(
+def draw_threshold(
     source: int, content: Floats, values: Mapping[float, Floats], advantages: Mapping[float, Floats]
 ) -> None:
     """Draw relative values and advantages of a crawl at several subsidies."""
     columns = {"content": content}
-    fig, (left, right) = figure(1, 2, width=7.4, height=3.6)
-    found = thresholds(content, advantages)
+    fig, (value_axis, gain_axis) = figure(1, 2, width=7.4, height=3.6)
+    crossings = find_thresholds(content, advantages)
     for n, subsidy in enumerate(values):
         look = {"color": COLOURS[n % 7], "linestyle": _STYLES[n % 4]}
         label = rf"$C\lambda$ = {subsidy:g} $u^*$"
-        left.plot(content, values[subsidy], label=label, **look)
-        right.plot(content, advantages[subsidy], **look)
-        right.plot(found[subsidy], 0, "o", color=COLOURS[n % 7], markersize=6)
+        value_axis.plot(content, values[subsidy], label=label, **look)
+        gain_axis.plot(content, advantages[subsidy], **look)
+        gain_axis.plot(crossings[subsidy], 0, "o", color=COLOURS[n % 7], markersize=6)
         columns[f"V at {subsidy:g} u*"] = values[subsidy]
         columns[f"advantage at {subsidy:g} u*"] = advantages[subsidy]
-    right.axhline(0, color="black", linewidth=0.8)
-    left.set(xlabel="content $x$ (value units)", ylabel="relative value $V(x)$ (value units)")
-    right.set(
+    gain_axis.axhline(0, color="black", linewidth=0.8)
+    value_axis.set(xlabel="content $x$ (value units)", ylabel="relative value $V(x)$ (value units)")
+    gain_axis.set(
         xlabel="content $x$ (value units)",
         ylabel=r"$x - V(\alpha x + u) - C\lambda$ (value units)",
     )
-    left.legend()
+    value_axis.legend()
     listed = ", ".join(
-        "none" if np.isnan(a) else f"{a:.1f}" for a in found.values()
+        "none" if np.isnan(a) else f"{a:.1f}" for a in crossings.values()
     )  # below u, where the subsidy is small
     save_figure(
         "model-and-index-threshold",
@@ -64,7 +64,7 @@ def save_threshold(
     )
 
 
-def save_gap(source: int, level: float, price: Floats, moved: Floats) -> None:
+def draw_gap(source: int, level: float, price: Floats, moved: Floats) -> None:
     """Draw the value one epoch later, and the same plus the subsidy, against the subsidy."""
     fig, axis = figure(height=3.4)
     axis.plot(price, moved, color=COLOURS[0], label=r"$V_\lambda(\alpha x + u)$")
@@ -80,26 +80,26 @@ def save_gap(source: int, level: float, price: Floats, moved: Floats) -> None:
         fig,
         pd.DataFrame({"subsidy": price, "value": moved, "sum": price + moved}),
         caption=f"The gap in the report's proof of its Lemma 4, for source {source} at "
-        f"$x = 0.8\\,u^*$: {falls_in_words(steepest)}. With the subsidy added it never falls, so "
+        f"$x = 0.8\\,u^*$: {describe_falls(steepest)}. With the subsidy added it never falls, so "
         "the state passes from active (below $x$) to passive once.",
         alt=f"Two curves against the subsidy. For the value one epoch later, "
-        f"{falls_in_words(steepest)}; the same value plus the subsidy rises throughout and crosses "
+        f"{describe_falls(steepest)}; the same value plus the subsidy rises throughout and crosses "
         "the level x once.",
     )
 
 
-def falls_in_words(steepest: float) -> str:
+def describe_falls(steepest: float) -> str:
     """Return a text on the least slope of the value function in the subsidy."""
     if steepest > -0.005:  # interest is gone within an epoch: the state hardly matters
         return "the value function falls with the subsidy by less than 0.01 for each unit"
     return f"the value function falls with the subsidy, at up to {-steepest:.2f} for each unit"
 
 
-def save_curve(source: int, one: Sources, curves: pd.DataFrame, orbit: pd.DataFrame) -> None:
+def draw_curve(source: int, arm: Sources, curves: pd.DataFrame, orbit: pd.DataFrame) -> None:
     """Draw the index against the content, by definition and as printed."""
-    limit, x = float(one.u_star[0]), curves["content"].to_numpy()
+    limit, x = float(arm.u_star[0]), curves["content"].to_numpy()
     broken = curves["short form"].to_numpy().copy()
-    broken[np.flatnonzero(np.diff(printed_eta(one, x[:, None])[:, 0]))] = np.nan
+    broken[np.flatnonzero(np.diff(printed_eta(arm, x[:, None])[:, 0]))] = np.nan
     above = x >= limit
     fig, axis = figure(height=4)
     axis.plot(x, curves["index"], color=COLOURS[0], linewidth=2.2, label="index by definition")
@@ -119,7 +119,7 @@ def save_curve(source: int, one: Sources, curves: pd.DataFrame, orbit: pd.DataFr
     axis.annotate("$u^*$", bottom, xytext=(4, 6), textcoords="offset points")
     axis.set(xlabel="content $x$ (value units)", ylabel=r"index $\gamma(x)$ (value per cost)")
     axis.legend(loc="upper left")
-    worst = float((one.alpha * one.u / one.cost)[0])
+    worst = float((arm.alpha * arm.u / arm.cost)[0])
     save_figure(
         "model-and-index-curve",
         fig,
@@ -134,33 +134,33 @@ def save_curve(source: int, one: Sources, curves: pd.DataFrame, orbit: pd.DataFr
     )
 
 
-def where_lost(decay: Floats, error: Floats) -> str:
+def describe_lost_digits(decay: Floats, error: Floats) -> str:
     """Return a text on the slow and fast decays at which the relative error is at least half."""
-    kept = np.flatnonzero(error < 0.5)
-    if not kept.size:
+    accurate = np.flatnonzero(error < 0.5)
+    if not accurate.size:
         return "at all of these decays"
     ends = []
-    if kept[0] > 0:
-        ends.append(f"at decays up to {decay[kept[0] - 1]:.0e}")
-    if kept[-1] < decay.size - 1:
+    if accurate[0] > 0:
+        ends.append(f"at decays up to {decay[accurate[0] - 1]:.0e}")
+    if accurate[-1] < decay.size - 1:
         content = "where the content is $u^*$ to all digits"
-        ends.append(f"from {decay[kept[-1] + 1]:.1f} on, {content},")
+        ends.append(f"from {decay[accurate[-1] + 1]:.1f} on, {content},")
     return " and ".join(ends) or "at none of these decays"
 
 
-def save_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable: float) -> None:
+def draw_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable: float) -> None:
     """Draw the relative error of each form of the index against the decay of interest."""
     fig, axis = figure(height=3.8)
     looks = zip(errors.items(), COLOURS, ("o", "s", "^", "v"), strict=False)
     for (name, error), colour, marker in looks:
-        shown = np.maximum(error, _FLOOR)
-        axis.loglog(decay, shown, marker, color=colour, markersize=3.5, label=name)
+        drawn = np.maximum(error, _FLOOR)
+        axis.loglog(decay, drawn, marker, color=colour, markersize=3.5, label=name)
     axis.axhline(1, color="black", linewidth=0.8, linestyle=":")
     axis.set(xlabel=r"decay of interest in an epoch, $\mu T$", ylabel="relative error of the index")
     axis.legend(fontsize="small", loc="upper right")
     bound = 10.0 ** np.ceil(np.log10(stable))
     theorem, short = list(errors.values())[:2]
-    where = where_lost(decay, theorem)
+    where = describe_lost_digits(decay, theorem)
     plain = where.replace("$u^*$", "u*").rstrip(",")
     save_figure(
         "model-and-index-rounding",
@@ -179,16 +179,16 @@ def save_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable:
     )
 
 
-def save_definition(cases: Cases, index: Floats, defined: Floats) -> None:
+def draw_definition(cases: Cases, index: Floats, defined: Floats) -> None:
     """Draw the relative difference of the closed form from the definition, one dot a case."""
     decay, difference = cases.sources.decay, np.abs(index / defined - 1)
     looks: Sequence[tuple[str, str]] = (("o", COLOURS[0]), ("s", COLOURS[1]), ("^", COLOURS[2]))
     fig, axis = figure(height=3.5)
     for kind, (name, (marker, colour)) in enumerate(zip(KINDS, looks, strict=True)):
-        some = cases.kind == kind
-        shown = np.maximum(difference[some], _FLOOR)
+        members = cases.kind == kind
+        drawn = np.maximum(difference[members], _FLOOR)
         label = name.replace("u*", "$u^*$")
-        axis.loglog(decay[some], shown, marker, color=colour, markersize=4, label=label)
+        axis.loglog(decay[members], drawn, marker, color=colour, markersize=4, label=label)
     axis.set(xlabel=r"decay of interest in an epoch, $\mu T$", ylabel="relative difference")
     axis.set_ylim(1e-17, 1e-8)
     axis.axhline(1e-9, color="black", linewidth=0.8, linestyle=":")

@@ -1,11 +1,11 @@
 """Losses with many copies of each source, and of policies that were published since.
 
-With R copies of each source and a budget of R M, `gaps_against_copies` follows the gap
+With R copies of each source and a budget of R M, `measure_gaps_by_copies` follows the gap
 
     1 - reward per copy / relaxed bound per copy
 
 of the index policy as R grows, for expected and for random contents, from copies that start alike
-and from random ages; `gaps_of_random_sets` measures it at one large R on many random sets.
+and from random ages; `measure_random_set_gaps` measures it at one large R on many random sets.
 
 Newer policies are played beside the index, timetables and two levels. Policies without chance are
 judged by the cycle in which they end, those that draw by runs that begin with all ages equal, of
@@ -49,7 +49,7 @@ from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.copies import two_level
 from analysis.results import Estimate
 from book.ephemeral.how_good import EXACT, is_optimal
-from book.ephemeral.shared import on_hard_sets
+from book.ephemeral.shared import tabulate_hard_sets
 from scorecard import Claim, claim, plus_minus, save_table
 
 Row = tuple[str, str, int, float, float, float]
@@ -63,7 +63,7 @@ RANDOM: dict[str, Callable[[Sources, int], Policy]] = {"ftva": FTVAPolicy, "id":
 _WARM_UP = 200  # phases mix slowly
 
 
-def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
+def measure_random_set_gaps(instances: int, copies: int, seed: int) -> pd.DataFrame:
     """Measure the gap of the index policy on many copies of random sets, with expected contents.
 
     `copies`: copies of each source, at least 1. One row a set: ``instance``, ``budget``, the gap
@@ -83,12 +83,12 @@ def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def kept_gaps(gaps: pd.DataFrame) -> pd.DataFrame:
-    """Return which of `gaps_of_random_sets` surely stay, from each start: those over a period."""
+def select_lasting_gaps(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Mark the gaps of `measure_random_set_gaps` that surely stay: those over a period."""
     return gaps[["together", "random"]].gt(1e-9) & gaps[["exact"]].to_numpy()
 
 
-def alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[float]:
+def measure_alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[float]:
     """Return the gap to the bound of so many copies of one source, with expected contents.
 
     `source`: the source; with more than one type the copies are not alike; `sizes`: numbers of
@@ -98,7 +98,7 @@ def alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[flo
     return [1 - simulate_replicas(source, budget, n).average_reward / bound for n in sizes]
 
 
-def closes(copies: pd.DataFrame, share: float = 0.05) -> bool:
+def gap_closes(copies: pd.DataFrame, share: float = 0.05) -> bool:
     """Return whether the gap with random content falls to a small share of that of one copy.
 
     `share`: largest share, of the upper end of the interval at the largest size.
@@ -108,7 +108,7 @@ def closes(copies: pd.DataFrame, share: float = 0.05) -> bool:
     return all(line.high.iloc[-1] < share * line.gap.iloc[0] for line in curves)
 
 
-def gaps_against_copies(
+def measure_gaps_by_copies(
     sources: Sources,
     budget: int,
     law: Utility,
@@ -191,7 +191,7 @@ def _closed_form(sources: Sources, curves: Sequence[StochasticIndex]) -> list[St
     ]
 
 
-def losses_of_one_copy(sets: int, horizon: int, runs: int, seed: int) -> dict[str, Floats]:
+def measure_losses_of_one_copy(sets: int, horizon: int, runs: int, seed: int) -> dict[str, Floats]:
     """Return what each policy loses of the exact optimum on random sets of four sources.
 
     One column only for policies without chance.
@@ -208,12 +208,12 @@ def losses_of_one_copy(sets: int, horizon: int, runs: int, seed: int) -> dict[st
             "lp-update": long_run_cycle(sources, ahead, budget).average_reward,
         }
         seeds = [[seed, 29, number, run] for run in range(runs)]
-        for name, earned in (rewards | _drawn(sources, budget, horizon, seeds)).items():
+        for name, earned in (rewards | _run_random_policy(sources, budget, horizon, seeds)).items():
             losses[name].append(1 - np.atleast_1d(earned) / optimum)
     return {name: np.array(rows) for name, rows in losses.items()}
 
 
-def losses_of_copies(
+def measure_losses_of_copies(
     copies: int, sets: int, horizon: int, runs: int, seed: int
 ) -> dict[str, Floats]:
     """Return what policies lose of the relaxed bound with many copies of each source.
@@ -228,21 +228,23 @@ def losses_of_copies(
         sources = types.subset(np.tile(np.arange(len(types)), copies))
         places = budget * copies
         losses["two-level"].append(np.array([two_level(types, budget, copies).loss]))
-        index = _played(sources, WhittlePolicy(sources), places, horizon, None)
-        drawn = _drawn(sources, places, horizon, [[seed, 31, number, run] for run in range(runs)])
+        index = _second_half_reward(sources, WhittlePolicy(sources), places, horizon, None)
+        drawn = _run_random_policy(
+            sources, places, horizon, [[seed, 31, number, run] for run in range(runs)]
+        )
         for name, earned in {"index": np.array([index]), **drawn}.items():
             losses[name].append(1 - earned / copies / bound)
     return {name: np.array(rows) for name, rows in losses.items()}
 
 
-def _drawn(
+def _run_random_policy(
     sources: Sources, budget: int, horizon: int, seeds: Sequence[Sequence[int]]
 ) -> dict[str, Floats]:
     """Return the rewards of the policies that draw, one run a seed."""
     return {
         name: np.array(
             [
-                _played(
+                _second_half_reward(
                     sources, policy(sources, budget), budget, horizon, np.random.default_rng(seed)
                 )
                 for seed in seeds
@@ -252,7 +254,7 @@ def _drawn(
     }
 
 
-def _played(
+def _second_half_reward(
     sources: Sources,
     policy: Policy,
     budget: int,
@@ -268,12 +270,12 @@ def _played(
     relaxed = relaxed_problem(sources, budget)
     crawled = np.isfinite(relaxed.age)
     due = np.where(crawled, relaxed.age, 1.0)
-    part = np.maximum(0.0, (sources.state_at_age(due) - relaxed.subsidy) / due)
+    surplus = np.maximum(0.0, (sources.state_at_age(due) - relaxed.subsidy) / due)
     first, age = horizon // 2, np.ones(len(sources))
     worth = np.zeros(2)
     for epoch, chosen in enumerate([*run.crawled.T, np.zeros(len(sources), dtype=bool)]):
         if epoch in (first, horizon):
-            ages = sources.state_at_age(np.maximum(age, due)) - part * np.maximum(due - age, 0.0)
+            ages = sources.state_at_age(np.maximum(age, due)) - surplus * np.maximum(due - age, 0.0)
             worth[int(epoch == horizon)] = ages[crawled].sum()
         age = np.where(chosen, 1.0, age + 1.0)
     return float((run.reward[first:].sum() + worth[1] - worth[0]) / (horizon - first))
@@ -282,12 +284,14 @@ def _played(
 def aperiodic_share(sets: int, seed: int) -> float:
     """Return the share of random sets of four sources without a periodic single-source chain."""
     drawn = (random_set(number, seed) for number in range(sets))
-    return float(np.mean([SingleSourcePolicies.of(*one).aperiodic().all() for one in drawn]))
+    return float(
+        np.mean([SingleSourcePolicies.of(*instance).aperiodic().all() for instance in drawn])
+    )
 
 
-def hard_rewards() -> pd.DataFrame:
+def compute_hard_rewards() -> pd.DataFrame:
     """Return index policy, timetable, exact optimum and bound on the hard sets."""
-    return on_hard_sets(_hard_reward)
+    return tabulate_hard_sets(_hard_reward)
 
 
 def _hard_reward(sources: Sources, budget: int) -> dict[str, float]:
@@ -318,21 +322,23 @@ LABELS = {
 }
 
 
-def of_gaps(gaps: pd.DataFrame, settled: pd.DataFrame, kept: pd.DataFrame) -> dict[str, float]:
+def collect_gap_values(
+    gaps: pd.DataFrame, settled: pd.DataFrame, lasting: pd.DataFrame
+) -> dict[str, float]:
     """Return the page's numbers on the gaps with many copies of random sets."""
     return {
         "periodic": int(gaps.exact.sum()),
         "copy-instances": len(gaps),
-        "kept-together": float(kept.together.mean()),
-        "kept-random": float(kept.random.mean()),
+        "kept-together": float(lasting.together.mean()),
+        "kept-random": float(lasting.random.mean()),
         "kept-worst": float(settled.random.max()),
         "random-worse": int((settled.random > settled.together + 1e-9).sum()),
     }
 
 
-def of_losses(one: dict[str, Floats]) -> dict[str, float]:
-    """Return the page's numbers on the losses of one copy, from `losses_of_one_copy`."""
-    mean = {name: float(losses.mean()) for name, losses in one.items()}
+def collect_loss_values(single: dict[str, Floats]) -> dict[str, float]:
+    """Return the page's numbers on the losses of one copy, from `measure_losses_of_one_copy`."""
+    mean = {name: float(losses.mean()) for name, losses in single.items()}
     others = [loss for name, loss in mean.items() if name != "index"]
     return {
         "index-loss": mean["index"],
@@ -342,7 +348,7 @@ def of_losses(one: dict[str, Floats]) -> dict[str, float]:
     }
 
 
-def of_drawn(instances: pd.DataFrame) -> dict[str, float]:
+def collect_drawn_values(instances: pd.DataFrame) -> dict[str, float]:
     """Return the losses of one copy of random sets, rows of `optimality_row`."""
     loss = 1 - instances["whittle"]
     return {
@@ -352,7 +358,7 @@ def of_drawn(instances: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def of_hard(rewards: pd.DataFrame) -> dict[str, float]:
+def collect_hard_set_values(rewards: pd.DataFrame) -> dict[str, float]:
     """Return the page's numbers on the sets on which the index policy loses most."""
     below_bound = rewards["index below bound"].to_dict()
     below_optimum = rewards["index below optimum"].to_dict()
@@ -365,17 +371,17 @@ def of_hard(rewards: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def save_losses(one: dict[str, Floats], many: dict[str, Floats], copies: int) -> None:
+def save_losses(single: dict[str, Floats], many: dict[str, Floats], copies: int) -> None:
     """Save the table of all policies' losses."""
     rows = {
         label: {
-            "one copy, mean": _mean(one[name]),
-            "one copy, worst": f"{one[name].mean(axis=1).max():.2%}",
+            "one copy, mean": _mean(single[name]),
+            "one copy, worst": f"{single[name].mean(axis=1).max():.2%}",
             f"{copies} copies, mean": _mean(many[name]) if name in many else "not played",
         }
         for name, label in LABELS.items()
     }
-    sets, runs = one["ftva"].shape
+    sets, runs = single["ftva"].shape
     save_table(
         "newer-policies-losses",
         pd.DataFrame(rows).T.rename_axis("policy"),
@@ -426,19 +432,21 @@ class Results:
     kept: float  # share of random sets that keep a gap from random ages, with expected contents
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return what the page says to the rows on quality and on many copies."""
-    optimal, loss = is_optimal(found.instances), 1 - found.instances["whittle"]
-    random = found.copies[(found.copies.content == "random") & (found.copies.start == "together")]
+    optimal, loss = is_optimal(results.instances), 1 - results.instances["whittle"]
+    random = results.copies[
+        (results.copies.content == "random") & (results.copies.start == "together")
+    ]
     largest = random[random.copies == random.copies.max()]
     gaps = [{"gap": row.gap, "set": row.sources.replace("$", "")} for row in largest.itertuples()]
-    fails = found.stuck > EXACT or found.kept > 0
-    largest_alike = float(np.max(np.abs(found.alike)))
+    fails = results.stuck > EXACT or results.kept > 0
+    largest_alike = float(np.max(np.abs(results.alike)))
     copies = {
         "copies": int(random.copies.max()),
         "gaps": gaps,
-        "stuck": found.stuck,
-        "kept": found.kept,
+        "stuck": results.stuck,
+        "kept": results.kept,
     }
     quality = {
         "cut": _NEAR,
@@ -450,14 +458,14 @@ def claims(found: Results) -> list[Claim]:
     return [
         claim(
             "A-r-intro-asym",
-            closes(found.copies) and not optimal.all() and bool(loss.mean() < _NEAR),
+            gap_closes(results.copies) and not optimal.all() and bool(loss.mean() < _NEAR),
             outcome="stays" if fails else "closes",
             numbers=quality | copies,
         ),
         claim(
             "A-s-asym-ww",
             outcome="closes" if largest_alike < EXACT else "stays",
-            numbers={"numbers_of_copies": len(found.alike), "most": largest_alike},
+            numbers={"numbers_of_copies": len(results.alike), "most": largest_alike},
         ),
         claim("A-s-asym-verloop", numbers=copies),
     ]

@@ -16,14 +16,16 @@ _COPIES = {
 _LEAST_GAP = 1e-6  # where a gap of zero is drawn
 
 
-def save_copies(copies: pd.DataFrame, runs: int) -> None:
+def draw_copies(copies: pd.DataFrame, runs: int) -> None:
     """Draw the gap to the bound against the number of copies, one panel a set of sources."""
     sets = copies["sources"].unique()
     fig, axes = figure(1, len(sets), height=3.9, sharey=True)
     for axis, name in zip(axes, sets, strict=True):
         for (content, start), (label, colour, style, marker) in _COPIES.items():
-            some = (copies.sources == name) & (copies.content == content) & (copies.start == start)
-            line = copies.loc[some, ["copies", "gap", "low", "high"]].clip(lower=_LEAST_GAP)
+            selected = (
+                (copies.sources == name) & (copies.content == content) & (copies.start == start)
+            )
+            line = copies.loc[selected, ["copies", "gap", "low", "high"]].clip(lower=_LEAST_GAP)
             look = {"color": colour, "linestyle": style, "marker": marker, "markersize": 4}
             axis.plot(line.copies, line.gap, label=label, **look)
             axis.fill_between(

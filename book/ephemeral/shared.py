@@ -35,7 +35,7 @@ MANY = 1000
 LARGEST = 1e100
 
 
-def own_sources(path: Path, period: float = 1.0) -> Sources:
+def read_sources(path: Path, period: float = 1.0) -> Sources:
     """Read sources, with their costs."""
     sources = _of_number(Sources.from_csv(path, period), path, 1, MANY)
     if not sources.u_star.any():
@@ -51,23 +51,23 @@ def own_sources(path: Path, period: float = 1.0) -> Sources:
     return sources
 
 
-def counted_sources(path: Path, period: float = 1.0) -> Sources:
+def read_counted_sources(path: Path, period: float = 1.0) -> Sources:
     """Read sources for a page whose budget is a number of sources."""
     return _counted(path, period, 1, REPEATING)
 
 
-def compared_sources(path: Path, period: float = 1.0) -> Sources:
+def read_compared_sources(path: Path, period: float = 1.0) -> Sources:
     """Read two or more sources for a page that counts sources and compares them."""
     return _counted(path, period, 2, REPEATING)
 
 
-def few_sources(path: Path, period: float = 1.0) -> Sources:
+def read_few_sources(path: Path, period: float = 1.0) -> Sources:
     """Read two to five sources for a page that counts sources and follows their joint ages."""
     return _counted(path, period, 2, FEW)
 
 
 def _counted(path: Path, period: float, least: int, most: int) -> Sources:
-    sources = _of_number(own_sources(path, period), path, least, most)
+    sources = _of_number(read_sources(path, period), path, least, most)
     for name, cost in zip(sources.names or (), sources.cost, strict=True):
         if cost != 1:
             raise ValueError(
@@ -85,20 +85,23 @@ def _of_number(sources: Sources, path: Path, least: int, most: int) -> Sources:
     return sources
 
 
-def on_hard_sets(row: Callable[[Sources, int], dict[str, float]]) -> pd.DataFrame:
+def tabulate_hard_sets(row: Callable[[Sources, int], dict[str, float]]) -> pd.DataFrame:
     """Return a table of the results of a function for sources and budget of each hard set."""
     rows = {name: row(sources, budget) for name, (sources, budget) in hard_sets().items()}
     return pd.DataFrame(rows).T.rename_axis("set")
 
 
-def rewards_by_run(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFrame:
+def tabulate_rewards(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFrame:
     """Return the reward of every run of several comparisons, one row a run and policy.
 
     Columns `by`, replication, policy, reward (per epoch).
     """
     runs = pd.concat(
-        pd.DataFrame(one.rewards).rename_axis("replication").reset_index().assign(**{by: value})
-        for value, one in comparisons.items()
+        pd.DataFrame(comparison.rewards)
+        .rename_axis("replication")
+        .reset_index()
+        .assign(**{by: value})
+        for value, comparison in comparisons.items()
     )
     return runs.melt([by, "replication"], var_name="policy", value_name="reward")
 
@@ -113,7 +116,7 @@ def save_rates(prefix: str, sources: Sources) -> None:
 SHOWN = 6
 
 
-def shown_in_words(sources: Sources) -> str:
+def describe_drawn_sources(sources: Sources) -> str:
     """Return a text on the sources of which a figure shows the content."""
     if len(sources) > SHOWN:
         return f"the first {SHOWN} of {len(sources)} sources"
@@ -130,7 +133,7 @@ def draw_source(axis: Axes, sources: Sources, run: Trajectory, arm: int, colour:
     axis.set_ylim(0, 1.08 * max(sources.u_star[arm], run.state[arm].max()))
 
 
-def trajectory_frame(sources: Sources, run: Trajectory) -> pd.DataFrame:
+def tabulate_trajectory(sources: Sources, run: Trajectory) -> pd.DataFrame:
     """Return a run as a table, one row an epoch: contents, crawls, and the reward."""
     names = sources.names or ()
     content = {f"content of source {name}": run.state[i] for i, name in enumerate(names)}

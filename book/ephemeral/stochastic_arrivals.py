@@ -31,7 +31,7 @@ FORMS = {"whittle": "Theorem 1, x/C above u*", "remark": "the Remark's short for
 RULES = ("round-robin", "greedy", "whittle", "theorem", "remark")
 
 
-def items_one_by_one(
+def simulate_items(
     sources: Sources, arm: int, epochs: int, rng: np.random.Generator, shift: float = 0.0
 ) -> pd.DataFrame:
     """Simulate one source item by item, and by the recursion (19) with U(k).
@@ -49,43 +49,48 @@ def items_one_by_one(
     rows, last, state = [], 0.0, 0.0
     for k in range(1, epochs):
         age = k * period - time
-        there = age > 0
-        fresh = there & (age <= period)
+        published = age > 0
+        fresh = published & (age <= period)
         arrived = (utility * np.exp(-mu * (age + shift)))[fresh].sum()  # U(k)
         state = np.exp(-mu * period) * state + arrived
-        rows.append(((utility * np.exp(-mu * age))[there & (time >= last)].sum(), state))
+        rows.append(((utility * np.exp(-mu * age))[published & (time >= last)].sum(), state))
         if crawled[k]:
             state, last = 0.0, k * period
     return pd.DataFrame(rows, columns=["by items", "by recursion"])
 
 
-def bound_of_law(sources: Sources, utility: Utility, budget: int, tolerance: float) -> float:
+def bound_reward_of_law(sources: Sources, utility: Utility, budget: int, tolerance: float) -> float:
     """Return the relaxed bound on policies that observe the content, under a law of the utilities.
 
     `tolerance`: largest estimated error of the index curves, in units of u*/C.
     """
-    found = sources.subset(np.flatnonzero(sources.u > 0))  # others add nothing and are left alone
+    productive = sources.subset(
+        np.flatnonzero(sources.u > 0)
+    )  # others add nothing and are left alone
     curves = []
-    for i, name in enumerate(found.names or ()):
+    for i, name in enumerate(productive.names or ()):
         try:
-            curve = stochastic_index(found, i, utility, tolerance=tolerance, points=100)
+            curve = stochastic_index(productive, i, utility, tolerance=tolerance, points=100)
         except NotConverged:
             raise NotConverged(
-                f"sources must forget faster: source {name!r} keeps exp(-{found.decay[i]:.3g}) of "
+                f"sources must forget faster: source {name!r} keeps "
+                f"exp(-{productive.decay[i]:.3g}) of "
                 f"its content in an epoch, and with {utility.law} values the error of its index "
                 f"exceeds {tolerance:g}"
             ) from None
         curves.append(curve)
-    return stochastic_bound(found, curves, min(budget, len(found)))[0]
+    return stochastic_bound(productive, curves, min(budget, len(productive)))[0]
 
 
-def where_it_reaches(variations: Sequence[float], rewards: Sequence[Estimate], at: float) -> float:
+def interpolate_crossing(
+    variations: Sequence[float], rewards: Sequence[Estimate], at: float
+) -> float:
     """Interpolate the variability at which a rising curve of rewards reaches a value."""
     values = np.maximum.accumulate([reward.value for reward in rewards])
     return float(np.interp(at, values, variations))
 
 
-def needed_variability(
+def find_needed_variability(
     variations: Sequence[float], rewards: Sequence[Estimate], at: float
 ) -> tuple[float, float, float]:
     """Return the variability at which a curve of rewards reaches a value, and its range.
@@ -96,12 +101,12 @@ def needed_variability(
     """
     half = max(reward.half_width for reward in rewards)
     least, needed, most = (
-        where_it_reaches(variations, rewards, at + change) for change in (-half, 0.0, half)
+        interpolate_crossing(variations, rewards, at + change) for change in (-half, 0.0, half)
     )
     return least, needed, most
 
 
-def short_runs(sources: Sources, budget: int, longest: int) -> pd.DataFrame:
+def average_short_runs(sources: Sources, budget: int, longest: int) -> pd.DataFrame:
     """Return all averages of fluid runs up to a length, with those of the other two policies."""
     scans = {r: scan_averages(sources, r, budget, longest) for r in ("whittle", *RULES[:2])}
     others = {rule: scans[rule]["average"] for rule in RULES[:2]}
@@ -115,7 +120,7 @@ class Results:
     sources: Sources
     budget: int
     second_budget: int
-    items: pd.DataFrame  # as `items_one_by_one` returns it
+    items: pd.DataFrame  # as `simulate_items` returns it
     round_robin: Floats  # expected reward of round robin at each epoch of one round; shape (N,)
     # The constraint's left side after some epochs, as printed and with a sum over time.
     constraint: tuple[float, float]
@@ -133,7 +138,7 @@ class Results:
         return self.results[law].controlled(rule, "greedy", self.exact["greedy"])
 
 
-def sides_of_the_constraint(spent: Floats) -> tuple[float, float]:
+def evaluate_constraint(spent: Floats) -> tuple[float, float]:
     """Return the constraint of section 7 after a run, as printed and with a sum over time.
 
     `spent`: cost of each epoch's crawls.
@@ -144,7 +149,7 @@ def sides_of_the_constraint(spent: Floats) -> tuple[float, float]:
 # Values and tables
 
 
-def reward_table(results: dict[str, Comparison], greedy: float) -> pd.DataFrame:
+def tabulate_rewards(results: dict[str, Comparison], greedy: float) -> pd.DataFrame:
     """Return the rewards and their differences under each law, as text with half-widths."""
     rows = {
         law: {
@@ -157,15 +162,15 @@ def reward_table(results: dict[str, Comparison], greedy: float) -> pd.DataFrame:
         }
         for law, result in results.items()
     }
-    return pd.DataFrame(rows).T.map(as_text).rename_axis("law of the utilities")
+    return pd.DataFrame(rows).T.map(format_reward).rename_axis("law of the utilities")
 
 
-def as_text(estimate: Estimate) -> str:
+def format_reward(estimate: Estimate) -> str:
     """Write an estimate with two decimals and its half-width, if the runs differ at all."""
     return plus_minus(estimate.value, estimate.half_width)
 
 
-def of_rewards(
+def collect_reward_values(
     results: Mapping[str, Comparison], exact: Mapping[str, float], wild: str
 ) -> dict[str, float]:
     """Return the page's numbers on the three rewards.
@@ -176,7 +181,7 @@ def of_rewards(
     utilities (``literal-gain``), and less with very variable ones (``literal-loss``).
     """
     blind = {rule: exact[rule] for rule in ("round-robin", "greedy")}
-    held, intervals = holds_exact(results.values(), blind)
+    held, intervals = count_exact_intervals(results.values(), blind)
     gain = results["exponential"].difference("whittle", "greedy")
     letter = {law: results[law].difference("theorem", "whittle") for law in ("exponential", wild)}
     return {
@@ -191,7 +196,7 @@ def of_rewards(
     }
 
 
-def of_forms(
+def collect_form_values(
     results: Mapping[str, Comparison], bounds: Mapping[str, float], greedy: float, wild: str
 ) -> dict[str, float]:
     """Return the page's numbers on the forms of the index.
@@ -208,17 +213,19 @@ def of_forms(
     return {"short": short.value, "short-half": short.half_width, **shares}
 
 
-def holds_exact(results: Iterable[Comparison], exact: dict[str, float]) -> tuple[int, int]:
+def count_exact_intervals(
+    results: Iterable[Comparison], exact: dict[str, float]
+) -> tuple[int, int]:
     """Count the intervals of policies with a known reward, and those that hold it."""
-    inside = [
+    covered = [
         result.reward(rule).low <= reward <= result.reward(rule).high
         for result in results
         for rule, reward in exact.items()
     ]
-    return sum(inside), len(inside)
+    return sum(covered), len(covered)
 
 
-def observing_one(gains: Mapping[str, Estimate]) -> dict[str, int]:
+def count_helpful_observations(gains: Mapping[str, Estimate]) -> dict[str, int]:
     """Count the sources of which the observation of one alone helps, and those that were tried."""
     alone = [gain for name, gain in gains.items() if name not in ("none", "all")]
     return {"one-helps": sum(gain.low > 0 for gain in alone), "one-tried": len(alone)}
@@ -231,16 +238,16 @@ def observing_one(gains: Mapping[str, Estimate]) -> dict[str, int]:
 QUITE_WELL = 0.95
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return what the page says to section 7's model, Figure 4 and the slides' three rewards."""
-    return [*_model(found), *_evolution(found), *_rewards(found)]
+    return [*_model(results), *_evolution(results), *_rewards(results)]
 
 
-def _model(found: Results) -> list[Claim]:
-    items = found.items
+def _model(results: Results) -> list[Claim]:
+    items = results.items
     same = bool(np.allclose(items["by items"], items["by recursion"], rtol=1e-9))
-    rounds = found.round_robin
-    printed, with_sum = found.constraint
+    rounds = results.round_robin
+    printed, with_sum = results.constraint
     return [
         *(claim(row, same, numbers={"epochs": len(items)}) for row in ("A-r-Uk", "A-r-eq19")),
         claim(
@@ -250,15 +257,15 @@ def _model(found: Results) -> list[Claim]:
         ),
         claim(
             "A-r-s7-constraint",
-            abs(printed - found.second_budget) < 0.1,
-            numbers={"printed": printed, "budget": found.second_budget, "with_sum": with_sum},
+            abs(printed - results.second_budget) < 0.1,
+            numbers={"printed": printed, "budget": results.second_budget, "with_sum": with_sum},
         ),
     ]
 
 
-def _evolution(found: Results) -> list[Claim]:
+def _evolution(results: Results) -> list[Claim]:
     crawls = {
-        name: {law: _pair(run.frequency(rule, 0)) for law, run in found.pairs.items()}
+        name: {law: _pair(run.frequency(rule, 0)) for law, run in results.pairs.items()}
         for name, rule in (("by_theorem", "whittle"), ("by_short_form", "remark"))
     }
     return [
@@ -275,50 +282,51 @@ def _pair(estimate: Estimate, unit: float = 1.0) -> tuple[float, float]:
     return estimate.value / unit, estimate.half_width / unit
 
 
-def _rewards(found: Results) -> list[Claim]:
-    index = found.reward("exponential")
+def _rewards(results: Results) -> list[Claim]:
+    index = results.reward("exponential")
     return [
-        claim("A-s-stoch-M1", found.budget),
-        claim("A-s-208", found.exact["round-robin"]),
-        claim("A-s-260", found.exact["greedy"]),
+        claim("A-s-stoch-M1", results.budget),
+        claim("A-s-208", results.exact["round-robin"]),
+        claim("A-s-260", results.exact["greedy"]),
         claim(
             "A-s-285",
             index.value,
             interval=index.interval,
             replications=index.replications,
             numbers={
-                "lowest": found.curve[0].value,
-                "highest": found.curve[-1].value,
-                "short": _pair(found.reward("exponential", "remark")),
-                "short_wild": _pair(found.reward(found.wild, "remark")),
-                "wild": found.wild,
+                "lowest": results.curve[0].value,
+                "highest": results.curve[-1].value,
+                "short": _pair(results.reward("exponential", "remark")),
+                "short_wild": _pair(results.reward(results.wild, "remark")),
+                "wild": results.wild,
             },
         ),
-        _order(found),
+        _order(results),
         claim("A-s-stoch-det-index"),
-        _quality(found),
+        _quality(results),
     ]
 
 
-def _quality(found: Results) -> Claim:
+def _quality(results: Results) -> Claim:
     """Compare what each form of the index earns with the most that any policy can earn."""
     shares = {
         rule: {
-            law: _pair(found.reward(law, rule), bound / 100) for law, bound in found.bounds.items()
+            law: _pair(results.reward(law, rule), bound / 100)
+            for law, bound in results.bounds.items()
         }
         for rule in ("whittle", "remark", "theorem")
     }
     rewards = [
-        {"law": law, "reward": _pair(found.reward(law)), "bound": bound}
-        for law, bound in found.bounds.items()
+        {"law": law, "reward": _pair(results.reward(law)), "bound": bound}
+        for law, bound in results.bounds.items()
     ]
-    least = min(found.reward(law).low / bound for law, bound in found.bounds.items())
+    least = min(results.reward(law).low / bound for law, bound in results.bounds.items())
     return claim(
         "A-s-stoch-well",
         least > QUITE_WELL,
         numbers={
             "cut": QUITE_WELL,
-            "laws": list(found.bounds),
+            "laws": list(results.bounds),
             "rewards": rewards,
             "shares": shares["whittle"],
             "short": shares["remark"],
@@ -327,21 +335,23 @@ def _quality(found: Results) -> Claim:
     )
 
 
-def _order(found: Results) -> Claim:
+def _order(results: Results) -> Claim:
     """Index before greedy before round robin, law by law."""
-    gains = {law: run.difference("whittle", "greedy") for law, run in found.results.items()}
-    short = {law: run.difference("remark", "greedy") for law, run in found.results.items()}
+    gains = {law: run.difference("whittle", "greedy") for law, run in results.results.items()}
+    short = {law: run.difference("remark", "greedy") for law, run in results.results.items()}
     holds = [law for law, gain in gains.items() if gain.low > 0]
     worse = [law for law, gain in gains.items() if gain.high < 0]
     tied = [law for law in gains if law not in holds + worse]
-    exponential = found.laws["exponential"].second_moment
-    wanted = [law for law, one in found.laws.items() if one.second_moment >= exponential]
-    greedy_first = found.exact["greedy"] > found.exact["round-robin"]
+    exponential = results.laws["exponential"].second_moment
+    variable = [
+        law for law, utility in results.laws.items() if utility.second_moment >= exponential
+    ]
+    greedy_first = results.exact["greedy"] > results.exact["round-robin"]
     forms_differ = any(gain.high < 0 for gain in short.values())
     outcomes = {(True, True): "both", (True, False): "worse", (False, True): "tied"}
     return claim(
         "A-s-order",
-        greedy_first and set(wanted) <= set(holds),
+        greedy_first and set(variable) <= set(holds),
         outcome=outcomes.get((bool(worse), bool(tied)), "form"),
         condition=bool(worse or tied or forms_differ),
         numbers={
@@ -349,7 +359,7 @@ def _order(found: Results) -> Claim:
             "tied": tied,
             "gains": {law: _pair(gain) for law, gain in gains.items()},
             "short": {law: _pair(gain) for law, gain in short.items()},
-            "greedy": found.exact["greedy"],
-            "round_robin": found.exact["round-robin"],
+            "greedy": results.exact["greedy"],
+            "round_robin": results.exact["round-robin"],
         },
     )

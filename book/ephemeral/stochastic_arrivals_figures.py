@@ -13,10 +13,10 @@ from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.results import Estimate
 from book.ephemeral.shared import (
     SHOWN,
+    describe_drawn_sources,
     draw_source,
-    rewards_by_run,
-    shown_in_words,
-    trajectory_frame,
+    tabulate_rewards,
+    tabulate_trajectory,
 )
 from book.ephemeral.stochastic_arrivals import FORMS
 from scorecard import (
@@ -44,13 +44,13 @@ def printed_rewards() -> dict[str, float]:
     }
 
 
-def save_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) -> None:
+def draw_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) -> None:
     """Draw the content and the crawls of the first six sources in one random run."""
     labels = [f"source {name}" for name in sources.names or ()]
-    shown = range(min(len(sources), SHOWN))
+    panels = range(min(len(sources), SHOWN))
     shares = run.crawled.mean(axis=1)
-    fig, axes = figure(len(shown), 1, height=1 + 1.25 * len(shown), sharex=True, squeeze=False)
-    for i in shown:
+    fig, axes = figure(len(panels), 1, height=1 + 1.25 * len(panels), sharex=True, squeeze=False)
+    for i in panels:
         draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
         title = f"{as_mathtext(labels[i])}: crawled at {shares[i]:.0%} of these epochs"
         axes[i, 0].set_title(title, fontsize="small")
@@ -58,19 +58,20 @@ def save_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
     fig.supylabel("content (value units)", fontsize="medium")
     theorem = "the index of Theorem 1 (and x/C above u*)"
     how = f"{FORMS['remark']}, off the orbit" if short else theorem
-    said = "; ".join(f"{as_plain(labels[i])} at {shares[i]:.0%}" for i in shown)
+    shares_text = "; ".join(f"{as_plain(labels[i])} at {shares[i]:.0%}" for i in panels)
     instead = " It stands for Figure 4 of the report, whose picture is lost."
     save_figure(
         f"stochastic-arrivals-states{'-short' if short else ''}",
         fig,
-        trajectory_frame(sources, run),
-        caption=f"Content of {shown_in_words(sources)} and crawls (dots) with random arrivals, "
+        tabulate_trajectory(sources, run),
+        caption=f"Content of {describe_drawn_sources(sources)} and crawls (dots) with random "
+        "arrivals, "
         f"exponential utilities and $M = {budget}$, by {how}. The dotted line is $u^*$."
         + (" The arrivals are those of the figure before." if short else "")
         + (instead if is_document_run() and not short else ""),
-        alt=f"Ragged saw-tooth curves of the content of {counted(len(shown), 'source')} over "
+        alt=f"Ragged saw-tooth curves of the content of {counted(len(panels), 'source')} over "
         f"{run.reward.size} epochs, {budget} crawled at each. Share of epochs with a crawl: "
-        f"{said}.",
+        f"{shares_text}.",
     )
 
 
@@ -84,13 +85,13 @@ def save_runs(results: Mapping[str, Comparison]) -> None:
     }
     save_data(
         "stochastic-arrivals-runs",
-        rewards_by_run(results, "law")[list(columns)],
+        tabulate_rewards(results, "law")[list(columns)],
         "One row a run and policy with random arrivals, by law of the utilities.",
         columns,
     )
 
 
-def save_frequency(
+def draw_frequency(
     variations: Sequence[float],
     frequencies: Mapping[str, Sequence[Estimate]],
     label: str,
@@ -122,7 +123,7 @@ def save_frequency(
     )
 
 
-def save_variation(
+def draw_variation(
     variations: Mapping[str, Sequence[float]],
     rewards: Mapping[str, Sequence[Estimate]],
     greedy: float,
@@ -130,7 +131,7 @@ def save_variation(
 ) -> None:
     """Draw the reward of the index against the variability of the utilities."""
     fig, axis = figure(height=3.8)
-    frames, said = [], []
+    frames, sentences = [], []
     for colour, style, (family, values) in zip(
         COLOURS, ("-o", "--s"), rewards.items(), strict=False
     ):
@@ -139,7 +140,7 @@ def save_variation(
         columns = {"law": family, "squared coefficient of variation": variations[family]}
         mean, half = [e.value for e in values], [e.half_width for e in values]
         frames.append(pd.DataFrame({**columns, "mean": mean, "half width": half}))
-        said.append(f"with {family} utilities it {moves(mean[0], mean[-1], '.1f')}")
+        sentences.append(f"with {family} utilities it {moves(mean[0], mean[-1], '.1f')}")
     axis.axhline(greedy, color="black", linewidth=1, linestyle=":", label="greedy, any law")
     if is_document_run():
         for (name, reward), height in zip(printed_rewards().items(), (4, -11), strict=True):
@@ -161,9 +162,10 @@ def save_variation(
         fig,
         data,
         caption=f"Average reward of the index policy at $M = {budget}$ against the variability of "
-        f"the utilities (1 is the exponential law): {'; '.join(said)}. Greedy earns {greedy:.1f} "
+        f"the utilities (1 is the exponential law): {'; '.join(sentences)}. Greedy earns "
+        f"{greedy:.1f} "
         f"whatever the law. Bands: 95% over {replications} runs, with greedy as control variate.",
-        alt=f"Two curves on a logarithmic axis: {'; '.join(said)}. Greedy is a horizontal "
+        alt=f"Two curves on a logarithmic axis: {'; '.join(sentences)}. Greedy is a horizontal "
         f"line at {greedy:.1f}.",
     )
 

@@ -39,26 +39,26 @@ RULES = {
 }
 
 
-def simulated_index(content: Floats, alpha: float, state: float) -> tuple[float, float]:
+def simulate_index(content: Floats, alpha: float, state: float) -> tuple[float, float]:
     """Return the index from simulated passages and the half-width of its interval.
 
     As `index_from_passages`; both are nan where the content reaches the state too seldom.
     """
     try:
-        found = index_from_passages(content, alpha, state)
+        estimate = index_from_passages(content, alpha, state)
     except NotConverged:
         return np.nan, np.nan
-    return found.value, found.half_width
+    return estimate.value, estimate.half_width
 
 
-def printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[str, float]:
+def solve_printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[str, float]:
     """Solve the report's (21) as printed for a given beta, by V = W_g - beta, g = C lambda - beta.
 
     `source`: one source; `beta`: above C lambda. Keys: ``beta``; ``residual of (21)``, the largest
     violation of the printed equation; ``integral of V`` over the law of U.
     """
     value = stopping_value(source, source.cost * subsidy - beta) - beta
-    right = right_of_21(source, subsidy, value)
+    right = evaluate_right_of_21(source, subsidy, value)
     return {
         "beta": beta,
         "residual of (21)": float(np.abs(value + beta - right).max()),
@@ -66,17 +66,17 @@ def printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[s
     }
 
 
-def right_of_21(source: RandomSource, subsidy: float, value: Floats) -> Floats:
+def evaluate_right_of_21(source: RandomSource, subsidy: float, value: Floats) -> Floats:
     """Return the right side of (21) as printed, shape (points,), for a value of each content."""
     return np.maximum(source.cost * subsidy + source.ahead(value), source.state)
 
 
-def crawled_by(source: RandomSource, value: Floats, subsidy: float) -> NDArray[np.int64]:
+def mark_crawled(source: RandomSource, value: Floats, subsidy: float) -> NDArray[np.int64]:
     """Return 1 where crawling is at least as good as waiting for so much: x >= subsidy + E V."""
     return (source.state >= subsidy + source.ahead(value)).astype(np.int64)
 
 
-def best_threshold(curve: StochasticIndex, subsidy: float) -> float:
+def find_best_threshold(curve: StochasticIndex, subsidy: float) -> float:
     """Return the threshold of largest average reward, by renewal rewards alone.
 
     The threshold x earns r(x) + lambda (1 - f(x)) per epoch, with f its crawls per epoch and
@@ -88,7 +88,7 @@ def best_threshold(curve: StochasticIndex, subsidy: float) -> float:
     return float(curve.state[np.argmax(rate)])
 
 
-def discounted_reward(
+def simulate_discounted_reward(
     content: ArrayLike,
     alpha: float,
     threshold: float,
@@ -105,10 +105,10 @@ def discounted_reward(
     arrived = check_array("content", content, 0)
     discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
     state, earned = np.full(len(arrived), float(initial)), np.zeros(len(arrived))
-    for epoch, more in enumerate(arrived.T):
+    for epoch, arriving in enumerate(arrived.T):
         crawl = state >= threshold
         earned += discount**epoch * np.where(crawl, state, subsidy)
-        state = np.where(crawl, 0.0, alpha * state) + more
+        state = np.where(crawl, 0.0, alpha * state) + arriving
     return Estimate.of(earned)
 
 
@@ -127,8 +127,8 @@ def follow_threshold(
     alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
     arrived = check_array("content", content, 0)
     rows, state, last = [], 0.0, -1
-    for epoch, more in enumerate(arrived):
-        state = alpha * state + more
+    for epoch, arriving in enumerate(arrived):
+        state = alpha * state + arriving
         if state < threshold:
             continue
         if last >= 0:
@@ -184,7 +184,7 @@ class Results:
     average: AverageSolution
     costly_average: AverageSolution
     raised: AverageSolution  # the same for source 1 at 1.1 times the subsidy
-    solutions: pd.DataFrame  # rows of `printed_average`, the first at the optimal beta
+    solutions: pd.DataFrame  # rows of `solve_printed_average`, the first at the optimal beta
     discounted: dict[float, DiscountedSolution]  # solution of (20) by discount
     # V_d in one state, and what its policy earns from there on random content.
     played: tuple[float, Estimate]
@@ -208,13 +208,13 @@ class Results:
     def worst_busy(self) -> float:
         """Largest deviation of the closed form at the largest rate, up to u*."""
         busy = next(iter(self.deviation.values()))
-        return float(np.nanmax(np.abs(busy[:, up_to_limit(self.grid)])))
+        return float(np.nanmax(np.abs(busy[:, is_up_to_limit(self.grid)])))
 
     @property
     def worst_inside(self) -> float:
         """Largest deviation of the closed form at the largest rate, below u*."""
         busy = next(iter(self.deviation.values()))
-        return float(np.nanmax(np.abs(busy[:, below_limit(self.grid)])))
+        return float(np.nanmax(np.abs(busy[:, is_below_limit(self.grid)])))
 
     @property
     def busiest(self) -> list[StochasticIndex]:
@@ -238,12 +238,12 @@ class Results:
         return self.worst_inside < 10 * self.error
 
 
-def below_limit(grid: Floats) -> NDArray[np.bool_]:
+def is_below_limit(grid: Floats) -> NDArray[np.bool_]:
     """Return which contents, in units of u*, are below u*: Theorem 1 prints an index there."""
     return np.asarray(grid < 1 - 1e-9)
 
 
-def up_to_limit(grid: Floats) -> NDArray[np.bool_]:
+def is_up_to_limit(grid: Floats) -> NDArray[np.bool_]:
     """Return which contents, in units of u*, are at most u*, to which the index is continuous."""
     return np.asarray(grid <= 1 + 1e-9)
 
@@ -251,7 +251,7 @@ def up_to_limit(grid: Floats) -> NDArray[np.bool_]:
 # Values and tables
 
 
-def reward_table(
+def tabulate_policy_rewards(
     plays: dict[float, Comparison], bounds: dict[float, float], greedy: dict[float, float]
 ) -> pd.DataFrame:
     """Return what each policy earns, with the exact reward of greedy as control variate.
@@ -268,8 +268,8 @@ def reward_table(
     return pd.DataFrame(rows, columns=columns)
 
 
-def of_deviation(
-    found: Mapping[float, Floats], grid: Floats, errors: Sequence[float]
+def collect_deviation_values(
+    deviations: Mapping[float, Floats], grid: Floats, errors: Sequence[float]
 ) -> dict[str, float]:
     """Return the page's numbers on the closed form against the index.
 
@@ -278,10 +278,10 @@ def of_deviation(
     ``low-rare`` and ``high-rare``, the range at the smallest rate; the largest ``error`` of the
     ``curves``.
     """
-    busy, rare = (list(found.values())[end] for end in (0, -1))
-    below = below_limit(grid)
+    busy, rare = (list(deviations.values())[end] for end in (0, -1))
+    below = is_below_limit(grid)
     return {
-        "worst-busy": np.nanmax(abs(busy[:, up_to_limit(grid)])),
+        "worst-busy": np.nanmax(abs(busy[:, is_up_to_limit(grid)])),
         "inside": np.nanmax(abs(busy[:, below])),
         "inside-at": grid[below].max(),
         "low-rare": np.nanmin(rare),
@@ -291,7 +291,7 @@ def of_deviation(
     }
 
 
-def of_policies(rewards: pd.DataFrame) -> dict[str, float]:
+def collect_policy_values(rewards: pd.DataFrame) -> dict[str, float]:
     """Return the page's numbers on the policies.
 
     Keys: ``most-gained``, the most by which the true index earns more than the closed form; what
@@ -309,18 +309,18 @@ def of_policies(rewards: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def shape_of_values(found: Results) -> dict[str, float]:
+def measure_value_shape(results: Results) -> dict[str, float]:
     """Return the numbers behind the second Lemma 5, on V_d, over all discounts.
 
     The outer half of the lattice, where its end is felt, is left out.
     """
-    x, source = found.source.state, found.source
-    inside = x <= 0.5 * (x[-1] + source.mean / (1 - source.alpha))
-    values = {d: solution.values[inside] for d, solution in found.discounted.items()}
-    slopes = {d: np.diff(value) / np.diff(x[inside]) for d, value in values.items()}
+    x, source = results.source.state, results.source
+    interior = x <= 0.5 * (x[-1] + source.mean / (1 - source.alpha))
+    values = {d: solution.values[interior] for d, solution in results.discounted.items()}
+    slopes = {d: np.diff(value) / np.diff(x[interior]) for d, value in values.items()}
     fading = {
-        d: discount_to_crawl(source, solution.policy, source.alpha * d)[inside]
-        for d, solution in found.discounted.items()
+        d: discount_to_crawl(source, solution.policy, source.alpha * d)[interior]
+        for d, solution in results.discounted.items()
     }
     return {
         "smallest slope": min(float(s.min()) for s in slopes.values()),
@@ -330,10 +330,10 @@ def shape_of_values(found: Results) -> dict[str, float]:
             float((slopes[d] - fading[d][1:]).max()) for d in slopes
         ),
         "slope above the printed bound": max(
-            _steepest_beyond(x[inside], values[d], fading[d]) for d in values
+            _steepest_beyond(x[interior], values[d], fading[d]) for d in values
         ),
         "V above the content, at least": min(
-            float((v.values - x).min()) for v in found.discounted.values()
+            float((v.values - x).min()) for v in results.discounted.values()
         ),
     }
 
@@ -343,9 +343,9 @@ def _steepest_beyond(x: Floats, values: Floats, fading: Floats) -> float:
 
     Chords join each tenth content to the last one of the grid.
     """
-    left = np.arange(0, x.size - 1, 10)
-    chords = (values[-1] - values[left]) / (x[-1] - x[left])
-    return float((chords - fading[left]).max())
+    start = np.arange(0, x.size - 1, 10)
+    chords = (values[-1] - values[start]) / (x[-1] - x[start])
+    return float((chords - fading[start]).max())
 
 
 # Claims
@@ -355,15 +355,15 @@ def _steepest_beyond(x: Floats, values: Floats, fading: Floats) -> float:
 LATTICE_SLACK = 0.01
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return what the page says to the rows of section 7 and of the slides' announcements."""
-    return [*_discounted(found), *_average(found), *_between_crawls(found), *_index(found)]
+    return [*_discounted(results), *_average(results), *_between_crawls(results), *_index(results)]
 
 
-def _discounted(found: Results) -> list[Claim]:
-    shape = shape_of_values(found)
-    value, played = found.played
-    rounding = 1e-9 * found.source.state[-1]
+def _discounted(results: Results) -> list[Claim]:
+    shape = measure_value_shape(results)
+    value, played = results.played
+    rounding = 1e-9 * results.source.state[-1]
     regular = (
         shape["smallest slope"] >= -1e-9
         and shape["largest slope"] <= 1 + 1e-9
@@ -386,7 +386,7 @@ def _discounted(found: Results) -> list[Claim]:
             numbers={
                 "least_slope": shape["smallest slope"],
                 "most_slope": shape["largest slope"],
-                "discounts": list(found.discounted),
+                "discounts": list(results.discounted),
             },
         ),
         claim("A-r-lem5b-sum", False, basis="judged"),
@@ -401,21 +401,23 @@ def _discounted(found: Results) -> list[Claim]:
     ]
 
 
-def _average(found: Results) -> list[Claim]:
-    source, average, table = found.source, found.average, found.solutions
+def _average(results: Results) -> list[Claim]:
+    source, average, table = results.source, results.average, results.solutions
     tiny = 1e-9 * source.state[-1]
     solves = table["residual of (21)"] < tiny
     solved = bool(solves.iloc[0])
     shifted = table["integral of V"].abs() > 1e-3 * source.mean
     others = bool((solves & shifted).iloc[1:].any())
-    right = crawled_by(found.costly, found.costly_average.bias, found.subsidy)
-    literal = crawled_by(found.costly, found.costly_average.bias, found.subsidy / found.costly.cost)
-    from_right, from_literal = (
-        found.costly.state[np.argmax(crawled)] for crawled in (right, literal)
+    right = mark_crawled(results.costly, results.costly_average.bias, results.subsidy)
+    literal = mark_crawled(
+        results.costly, results.costly_average.bias, results.subsidy / results.costly.cost
     )
-    optimal = np.array_equal(right, found.costly_average.policy)
-    edge = float(source.state[np.argmax(crawled_by(source, average.bias, found.subsidy))])
-    best = best_threshold(found.busiest[0], found.subsidy)
+    from_right, from_literal = (
+        results.costly.state[np.argmax(crawled)] for crawled in (right, literal)
+    )
+    optimal = np.array_equal(right, results.costly_average.policy)
+    edge = float(source.state[np.argmax(mark_crawled(source, average.bias, results.subsidy))])
+    best = find_best_threshold(results.busiest[0], results.subsidy)
     above = float(average.bias[-1] + average.gain - source.state[-1])
     return [
         *(
@@ -439,7 +441,7 @@ def _average(found: Results) -> list[Claim]:
             optimal,
             condition=not np.array_equal(right, literal),
             numbers={
-                "cost": found.costly.cost,
+                "cost": results.costly.cost,
                 "from_printed": from_literal,
                 "from_optimal": from_right,
             },
@@ -464,11 +466,11 @@ def _average(found: Results) -> list[Claim]:
     ]
 
 
-def _between_crawls(found: Results) -> list[Claim]:
-    crawls, source = found.crawls, found.source
+def _between_crawls(results: Results) -> list[Claim]:
+    crawls, source = results.crawls, results.source
     gaps = crawls["gap"]
     u, alpha = source.mean, source.alpha
-    off = float((found.betas["beta as printed"] / found.betas["beta"] - 1).abs().max())
+    off = float((results.betas["beta as printed"] / results.betas["beta"] - 1).abs().max())
     return [
         claim(
             "A-r-s7-Xeta",
@@ -483,51 +485,51 @@ def _between_crawls(found: Results) -> list[Claim]:
         ),
         claim(
             "A-r-s7-eta16",
-            bool((gaps == found.eta).all()),
+            bool((gaps == results.eta).all()),
             numbers={
                 "values": gaps.nunique(),
                 "least": gaps.min(),
                 "most": gaps.max(),
-                "eta": found.eta,
+                "eta": results.eta,
             },
         ),
         claim(
             "A-r-s7-beta",
-            off < 0.001 and found.is_closed_form,
+            off < 0.001 and results.is_closed_form,
             numbers={
-                "law": found.law,
-                "subsidies": len(found.betas),
+                "law": results.law,
+                "subsidies": len(results.betas),
                 "off": off,
-                "off_by_theorem": found.worst_busy,
+                "off_by_theorem": results.worst_busy,
             },
         ),
     ]
 
 
-def _index(found: Results) -> list[Claim]:
-    rate, rarest = list(found.worst.items())[-1]
-    every = [curve for curves in found.curves.values() for curve in curves]
+def _index(results: Results) -> list[Claim]:
+    rate, rarest = list(results.worst.items())[-1]
+    every = [curve for curves in results.curves.values() for curve in curves]
     monotone = all(curve.indexable for curve in every)
-    fall = float((found.raised.bias - found.average.bias).min())
+    fall = float((results.raised.bias - results.average.bias).min())
     return [
         claim(
             "A-r-s7-same",
-            found.is_closed_form,
+            results.is_closed_form,
             numbers={
-                "law": found.law,
-                "inside": found.worst_inside,
-                "inside_at": found.grid[below_limit(found.grid)].max(),
-                "off": found.worst_busy,
+                "law": results.law,
+                "inside": results.worst_inside,
+                "inside_at": results.grid[is_below_limit(results.grid)].max(),
+                "off": results.worst_busy,
                 "off_rarest": rarest,
                 "rate": rate,
-                "grid_end": found.grid[-1],
-                "error": found.error,
+                "grid_end": results.grid[-1],
+                "error": results.error,
             },
         ),
         claim(
             "A-s-stoch-heuristic",
-            not found.is_closed_form and found.simulation_agrees,
-            numbers={"law": found.law, "off": found.worst_busy},
+            not results.is_closed_form and results.simulation_agrees,
+            numbers={"law": results.law, "off": results.worst_busy},
         ),
         claim(
             "A-r-s7-indexable",
@@ -537,7 +539,7 @@ def _index(found: Results) -> list[Claim]:
         ),
         claim(
             "A-r-s7-indexable-proof",
-            fall >= -1e-9 * found.source.state[-1],
+            fall >= -1e-9 * results.source.state[-1],
             numbers={"fall": -fall},
         ),
         claim(
@@ -548,9 +550,9 @@ def _index(found: Results) -> list[Claim]:
         ),
         claim(
             "A-s-dev-numerics",
-            outcome="agrees" if found.simulation_agrees else "differs",
-            numbers={"error": found.error, "contents": len(found.check)},
+            outcome="agrees" if results.simulation_agrees else "differs",
+            numbers={"error": results.error, "contents": len(results.check)},
         ),
         claim("A-s-dev-noexplicit"),
-        claim("A-r-stoch-report2", monotone, condition=not found.is_closed_form),
+        claim("A-r-stoch-report2", monotone, condition=not results.is_closed_form),
     ]

@@ -9,14 +9,14 @@ import pandas as pd
 
 from analysis.arrays import Floats
 from analysis.ephemeral.stochastic.comparison import Comparison
-from book.ephemeral.shared import rewards_by_run
+from book.ephemeral.shared import tabulate_rewards
 from scorecard import COLOURS, figure, save_data, save_figure
 
 STYLES = ("-", "--", "-.", ":", "-")
 MARKERS = ("o", "s", "^", "v", "D")
 
 
-def save_deviation(grid: Floats, deviation: dict[float, Floats], law: str) -> None:
+def draw_deviation(grid: Floats, deviation: dict[float, Floats], law: str) -> None:
     """Draw the deviation of the closed form of source 1 from its true index, by arrival rate."""
     first = {rate: values[0] for rate, values in deviation.items()}
     fig, axis = figure(height=3.8)
@@ -57,13 +57,13 @@ def save_runs(plays: Mapping[float, Comparison]) -> None:
     }
     save_data(
         "stochastic-index-runs",
-        rewards_by_run(plays, "rate")[list(columns)],
+        tabulate_rewards(plays, "rate")[list(columns)],
         "One row a run and policy with random arrivals, by arrival rate.",
         columns,
     )
 
 
-def save_rewards(table: pd.DataFrame, budget: int, law: str, replications: int) -> None:
+def draw_rewards(table: pd.DataFrame, budget: int, law: str, replications: int) -> None:
     """Draw the distance of each policy to the relaxed bound, against the arrival rate."""
     fig, axis = figure(height=3.8)
     ends = []

@@ -28,7 +28,7 @@ from analysis.ephemeral.timetables.guarantees import (
 )
 from analysis.ephemeral.timetables.packing import reverse
 from analysis.ephemeral.timetables.table import Timetable
-from book.ephemeral.shared import on_hard_sets
+from book.ephemeral.shared import tabulate_hard_sets
 from scorecard import COLOURS, figure, save_figure
 from scorecard.text import as_mathtext, counted
 
@@ -57,7 +57,7 @@ def index_loss(sources: Sources, budget: int, price: float, rng: np.random.Gener
     return float(1 - earned / (price * budget * _EPOCHS + np.sum(surplus * gaps)))
 
 
-def losses(replications: int, seed: int) -> pd.DataFrame:
+def compare_losses(replications: int, seed: int) -> pd.DataFrame:
     """Compare timetable, index policy and even list with the relaxed bound on random sets.
 
     One row a set: sources, budget, replication; timetable, powers of two, index and even list,
@@ -87,7 +87,7 @@ def _even_list(sources: Sources, budget: int) -> float:
     return schedule_reward(sources, spread_schedule(frequency, budget, 2520))
 
 
-def losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
+def compare_losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
     """Compare losses of timetables, for ten sources a crawl, with the proved bound.
 
     One row a budget: proved, the loss that no set exceeds; timetable and powers of two, the losses
@@ -111,9 +111,9 @@ def losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def hard_rewards() -> pd.DataFrame:
+def compute_hard_rewards() -> pd.DataFrame:
     """Return what the index policy and timetables earn on the hard sets, and their bounds."""
-    return on_hard_sets(_hard_reward)
+    return tabulate_hard_sets(_hard_reward)
 
 
 def _hard_reward(sources: Sources, budget: int) -> dict[str, float]:
@@ -130,7 +130,7 @@ def _hard_reward(sources: Sources, budget: int) -> dict[str, float]:
     }
 
 
-def losses_of_random_sets(instances: int, seed: int) -> pd.DataFrame:
+def compute_random_set_losses(instances: int, seed: int) -> pd.DataFrame:
     """Return the losses of timetable and index policy on the book's random sets of four."""
     rows = []
     for instance in range(instances):
@@ -141,7 +141,7 @@ def losses_of_random_sets(instances: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["timetable", "index"])
 
 
-def equal_sources(copies: Sequence[int]) -> pd.DataFrame:
+def compute_equal_source_losses(copies: Sequence[int]) -> pd.DataFrame:
     """Return the loss of powers of two on equal sources, one crawl an epoch, at the worst decay."""
     rows = []
     for number in copies:
@@ -161,7 +161,7 @@ def equal_sources(copies: Sequence[int]) -> pd.DataFrame:
 RATIOS = {"two": 2.0, "three-halves": 1.5, "four-thirds": 4 / 3, "five-quarters": 1.25}
 
 
-def of_theorems() -> dict[str, float]:
+def collect_theorem_values() -> dict[str, float]:
     """Return the constants that the page's theorems name."""
     eta = {f"eta-{name}": chord_loss(ratio) for name, ratio in RATIOS.items()}
     two = chord_loss(2.0)
@@ -179,7 +179,7 @@ def of_theorems() -> dict[str, float]:
     }
 
 
-def of_a_pair() -> dict[str, float]:
+def collect_pair_values() -> dict[str, float]:
     """Return what two sources lose if both have constant gaps."""
     pair = Sources(np.array([40.0, 0.5]), np.ones(2), np.array([40.0, 0.001]))
     # Gaps with a common divisor leave half of the epochs to each: the first alone earns more.
@@ -192,7 +192,7 @@ def _up(number: float, digits: int) -> float:
     return float(np.ceil(number * 10.0**digits) / 10.0**digits)
 
 
-def of_table(table: Timetable) -> dict[str, float]:
+def collect_table_values(table: Timetable) -> dict[str, float]:
     """Return the page's numbers on its timetable."""
     crawled = np.unique(table.source).size
     return {
@@ -208,7 +208,7 @@ def of_table(table: Timetable) -> dict[str, float]:
     }
 
 
-def of_few(table: Timetable) -> dict[str, float]:
+def collect_explorable_values(table: Timetable) -> dict[str, float]:
     """Return the page's numbers on the timetable that its explorable opens with."""
     return {
         "few-budget": table.budget,
@@ -218,7 +218,7 @@ def of_few(table: Timetable) -> dict[str, float]:
     }
 
 
-def of_solutions() -> dict[str, float]:
+def collect_solution_values() -> dict[str, float]:
     """Return the numbers of the solutions."""
     three = Sources(np.full(3, 0.5), np.ones(3), np.full(3, 0.5))
     plain, mixed = timetable(three, 1, odd_parts=(1,)), timetable(three, 1)
@@ -234,7 +234,7 @@ def of_solutions() -> dict[str, float]:
 _SHOWN = 16  # epochs
 
 
-def blocks(table: Timetable) -> pd.DataFrame:
+def list_blocks(table: Timetable) -> pd.DataFrame:
     """Return the block on the line [0, M) of each entry of a timetable of powers of two."""
     digits = int(np.log2(table.gap.max(initial=1)))
     start = table.channel + reverse(table.phase, digits) / 2.0**digits
@@ -244,13 +244,13 @@ def blocks(table: Timetable) -> pd.DataFrame:
     return frame.sort_values("start", kind="stable", ignore_index=True)
 
 
-def save_blocks(table: Timetable) -> None:
+def draw_blocks(table: Timetable) -> None:
     """Draw the line of blocks, and the epochs at which each source is crawled."""
-    shown = blocks(table).head(40)
-    crawled = list(dict.fromkeys(shown["source"]))
+    drawn = list_blocks(table).head(40)
+    crawled = list(dict.fromkeys(drawn["source"]))
     fig, (line, epochs) = figure(2, 1, height=4.6)
     hatches = ("", "//", "..", "xx")
-    rows = zip(*(shown[c].tolist() for c in ("source", "start", "length", "gap", "phase")),
+    rows = zip(*(drawn[c].tolist() for c in ("source", "start", "length", "gap", "phase")),
                strict=True)  # fmt: skip
     for name, start, length, gap, phase in rows:
         number = crawled.index(name)
@@ -275,19 +275,19 @@ def save_blocks(table: Timetable) -> None:
     save_figure(
         "timetable-blocks",
         fig,
-        shown,
+        drawn,
         caption=f"A timetable of powers of two. The budget of {table.budget} as a line, cut into "
         "blocks of lengths 1/gap (top), "
         "and the epochs that each block becomes (bottom): the two halves of a block are every "
         f"second of its epochs. Crawled: {counted(len(crawled), 'source')}; used: {used:g} of a "
         f"budget of {table.budget}.",
-        alt=f"A line from 0 to {table.budget} cut into {counted(len(shown), 'block')}, one "
+        alt=f"A line from 0 to {table.budget} cut into {counted(len(drawn), 'block')}, one "
         f"colour a source, and below it a row of marks for each source over {_SHOWN} epochs: "
         "evenly spaced for all sources with one block.",
     )
 
 
-def save_by_budget(frame: pd.DataFrame) -> None:
+def draw_by_budget(frame: pd.DataFrame) -> None:
     """Draw proved and measured losses against the budget."""
     fig, axis = figure(height=3.8)
     looks = (
@@ -314,11 +314,11 @@ def save_by_budget(frame: pd.DataFrame) -> None:
     )
 
 
-def save_against_index(frame: pd.DataFrame) -> None:
+def draw_against_index(frame: pd.DataFrame) -> None:
     """Draw the losses of timetable, index policy and even list by size."""
     groups = frame.groupby(["sources", "budget"], sort=False)
     fig, axis = figure(height=3.8)
-    place = np.arange(groups.ngroups)
+    position = np.arange(groups.ngroups)
     for shift, colour, marker, name in zip(
         (-0.2, 0, 0.2), COLOURS, "os^", ("timetable", "index", "even list"), strict=False
     ):
@@ -330,10 +330,10 @@ def save_against_index(frame: pd.DataFrame) -> None:
             "linestyle": "none",
             "capsize": 2,
         }
-        axis.errorbar(place + shift, mean, yerr=bars, label=name, **look)
+        axis.errorbar(position + shift, mean, yerr=bars, label=name, **look)
     sizes = frame[["sources", "budget"]].drop_duplicates().to_numpy().tolist()
     labels = [f"{size}, {budget}" for size, budget in sizes]
-    axis.set_xticks(place, labels)
+    axis.set_xticks(position, labels)
     axis.set(yscale="log", xlabel="sources N, budget M", ylabel="loss (% of the bound)")
     axis.set_ylim(1e-4, 10)
     axis.legend()

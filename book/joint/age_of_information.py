@@ -62,7 +62,7 @@ def mean_worth(load: float, decay: float, discipline: str) -> float:
     return (idle + (1 - idle) * period) / (1 + decay)
 
 
-def simulated_age(
+def simulate_age(
     load: float, discipline: str, pages: int, rng: np.random.Generator, share: float = 1.0
 ) -> float:
     """Return the mean age of the freshest page of a source indexed in one run of so many pages."""
@@ -96,20 +96,20 @@ def _without_waiting(born: Floats, took: Floats) -> Floats:
 
 def _last_come(born: Floats, took: Floats, preempt: bool) -> Floats:
     """Return when each page is indexed, last come first served, never if the run ends before it."""
-    left, done, now = took.tolist(), np.full(born.size, np.inf), 0.0
+    remaining, done, now = took.tolist(), np.full(born.size, np.inf), 0.0
     stack: list[int] = []  # the page in service is the last one
     for page, arrival in enumerate(born.tolist()):
-        while stack and now + left[stack[-1]] <= arrival:
-            now += left[stack[-1]]
+        while stack and now + remaining[stack[-1]] <= arrival:
+            now += remaining[stack[-1]]
             done[stack.pop()] = now
         if stack:
-            left[stack[-1]] -= arrival - now
+            remaining[stack[-1]] -= arrival - now
         now = arrival
         stack.insert(len(stack) if preempt else max(len(stack) - 1, 0), page)
     return done
 
 
-def simulated_worth(
+def simulate_worth(
     load: float, decay: float, discipline: str, time: float, rng: np.random.Generator
 ) -> float:
     """Return the share of worth that pages have left, by the simulation of crawler and engine.
@@ -136,50 +136,56 @@ def simulated_worth(
     return float(run.average_reward / (load * STEP * waited))
 
 
-def table(loads: list[float], decay: float, time: float, runs: int, seed: int) -> pd.DataFrame:
+def compare_disciplines(
+    loads: list[float], decay: float, time: float, runs: int, seed: int
+) -> pd.DataFrame:
     """Return ages and worths by discipline and load, in closed form and simulated.
 
     Columns discipline, load; age, worth; and each simulated with low and high, ends of 95%
     intervals.
     """
     rows = []
-    for place, discipline in enumerate(DISCIPLINES):
+    for row_number, discipline in enumerate(DISCIPLINES):
         for load in loads:
-            seeds = [[seed, place, int(1e6 * load), run] for run in range(runs)]
-            rngs = [np.random.default_rng(one) for one in seeds]
+            seeds = [[seed, row_number, int(1e6 * load), run] for run in range(runs)]
+            rngs = [np.random.default_rng(spawned) for spawned in seeds]
             pages = int(time * load) + 10
-            ages = [simulated_age(load, discipline, pages, rng) for rng in rngs]
-            worths = [simulated_worth(load, decay, discipline, time, rng) for rng in rngs]
+            ages = [simulate_age(load, discipline, pages, rng) for rng in rngs]
+            worths = [simulate_worth(load, decay, discipline, time, rng) for rng in rngs]
             exact = mean_age(load, discipline), mean_worth(load, decay, discipline)
             row: list[object] = [discipline, load]
             for value, runs_of in zip(exact, (ages, worths), strict=True):
-                found = Estimate.of(runs_of)
-                row += [value, found.value, found.low, found.high]
+                estimate = Estimate.of(runs_of)
+                row += [value, estimate.value, estimate.low, estimate.high]
             rows.append(row)
     parts = ("", " simulated", " low", " high")
-    names = [name + part for name in ("age", "worth") for part in parts]
+    names = [name + suffix for name in ("age", "worth") for suffix in parts]
     return pd.DataFrame(rows, columns=["discipline", "load", *names])
 
 
-def shared(loads: list[float], share: float, time: float, runs: int, seed: int) -> pd.DataFrame:
+def compare_shared_ages(
+    loads: list[float], share: float, time: float, runs: int, seed: int
+) -> pd.DataFrame:
     """Return the age of a source that brings a share of all pages, by discipline and load.
 
     Columns discipline, load, age; age simulated, age low, age high, of 95% intervals.
     """
     rows = []
-    for place, discipline in enumerate(DISCIPLINES):
+    for row_number, discipline in enumerate(DISCIPLINES):
         for load in loads:
-            rng = np.random.default_rng([seed, 7, place, int(1e6 * load)])
+            rng = np.random.default_rng([seed, 7, row_number, int(1e6 * load)])
             pages = int(time * load) + 10
-            ages = [simulated_age(load, discipline, pages, one, share) for one in rng.spawn(runs)]
-            found = Estimate.of(ages)
+            ages = [
+                simulate_age(load, discipline, pages, stream, share) for stream in rng.spawn(runs)
+            ]
+            estimate = Estimate.of(ages)
             exact = mean_age(load, discipline, share)
-            rows.append((discipline, load, exact, found.value, found.low, found.high))
+            rows.append((discipline, load, exact, estimate.value, estimate.low, estimate.high))
     columns = ["discipline", "load", "age", "age simulated", "age low", "age high"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def curves(decay: float, points: int = 96) -> pd.DataFrame:
+def compute_curves(decay: float, points: int = 96) -> pd.DataFrame:
     """Return ages, and worth indexed per mean indexing time, by load and discipline."""
     rows = []
     for discipline in DISCIPLINES:
@@ -190,7 +196,7 @@ def curves(decay: float, points: int = 96) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["discipline", "load", "age", "worth"])
 
 
-def best_loads(decay: float) -> tuple[float, float]:
+def find_best_loads(decay: float) -> tuple[float, float]:
     """Return the loads at which first come first served has the least age and the most worth.
 
     The age is least where its derivative -1/r^2 + r (2 - r)/(1 - r)^2 vanishes; the worth
@@ -206,16 +212,16 @@ def best_loads(decay: float) -> tuple[float, float]:
 # Values and tables
 
 
-def save(found: pd.DataFrame, shared: pd.DataFrame, decay: float, runs: int) -> None:
+def save_page_values(table: pd.DataFrame, shared: pd.DataFrame, decay: float, runs: int) -> None:
     """Save how many intervals hold the closed form, and the best loads."""
-    inside = sum(
+    covering = sum(
         int(((frame[f"{name} low"] <= frame[name]) & (frame[name] <= frame[f"{name} high"])).sum())
-        for frame, name in ((found, "age"), (found, "worth"), (shared, "age"))
+        for frame, name in ((table, "age"), (table, "worth"), (shared, "age"))
     )
-    save_value("age-of-information-inside", inside)
-    save_value("age-of-information-intervals", 2 * len(found) + len(shared))
+    save_value("age-of-information-inside", covering)
+    save_value("age-of-information-intervals", 2 * len(table) + len(shared))
     save_value("age-of-information-runs", runs)
-    age, worth = best_loads(decay)
+    age, worth = find_best_loads(decay)
     save_value("age-of-information-age-load", age)
     save_value("age-of-information-worth-load", worth)
     save_value("age-of-information-decay", decay)
@@ -227,7 +233,7 @@ def save(found: pd.DataFrame, shared: pd.DataFrame, decay: float, runs: int) -> 
 STYLES = ("-", "--", ":", "-.")
 
 
-def save_curves(frame: pd.DataFrame, decay: float) -> None:
+def draw_curves(frame: pd.DataFrame, decay: float) -> None:
     """Draw mean age and worth against the load, by discipline."""
     fig, axes = figure(1, 2, height=3.5)
     groups = [(name, frame[frame["discipline"] == name]) for name in DISCIPLINES]

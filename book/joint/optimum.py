@@ -45,7 +45,7 @@ class Solved:
         return bool(self.bound + room >= self.optimum.gain >= best - room)
 
 
-def solved(system: JointSystem) -> Solved:
+def solve_system(system: JointSystem) -> Solved:
     """Solve a system exactly and evaluate policies and bounds in it."""
     sources, engine, budget = system.sources, system.engine, system.budget
     delayed = delay_bound(sources, budget, engine)
@@ -73,7 +73,7 @@ def solved(system: JointSystem) -> Solved:
     )
 
 
-def scaled_system(
+def scale_four_sources(
     scale: float, index_rate: float, places: int, ages: int, *, windows: bool
 ) -> JointSystem:
     """Return the report's four sources with scaled rates, and an engine, one crawl an epoch."""
@@ -83,7 +83,7 @@ def scaled_system(
     return JointSystem(sources, 1, Engine(index_rate, places), ages, widths)
 
 
-def random_system(seed: int, number: int) -> JointSystem:
+def sample_system(seed: int, number: int) -> JointSystem:
     """Return a system of two or three sources, with rates over more than a decade."""
     rng = np.random.default_rng([seed, number])
     size = int(rng.integers(2, 4))
@@ -95,7 +95,7 @@ def random_system(seed: int, number: int) -> JointSystem:
     return JointSystem(sources, int(rng.integers(1, 3)), engine, 6 - size, windows, order)
 
 
-def random_systems(instances: int, seed: int) -> pd.DataFrame:
+def solve_random_systems(instances: int, seed: int) -> pd.DataFrame:
     """Solve random systems.
 
     One row a system: instance, optimum; delay and phases, bounds as multiples of the optimum;
@@ -104,18 +104,18 @@ def random_systems(instances: int, seed: int) -> pd.DataFrame:
     """
     rows = []
     for number in range(instances):
-        found = solved(random_system(seed, number))
-        gain = found.optimum.gain
+        solution = solve_system(sample_system(seed, number))
+        gain = solution.optimum.gain
         rows.append(
             {
                 "instance": number,
                 "optimum": gain,
-                "delay": found.delay / gain,
-                "phases": found.phases / gain,
-                "bound": found.bound / gain,
-                **{name: earned / gain for name, earned in found.gains.items()},
-                "full price": found.full_price / found.bound,
-                "in order": found.in_order,
+                "delay": solution.delay / gain,
+                "phases": solution.phases / gain,
+                "bound": solution.bound / gain,
+                **{name: earned / gain for name, earned in solution.gains.items()},
+                "full price": solution.full_price / solution.bound,
+                "in order": solution.in_order,
             }
         )
     return pd.DataFrame(rows)
@@ -124,17 +124,17 @@ def random_systems(instances: int, seed: int) -> pd.DataFrame:
 # Values and tables
 
 
-def save_four_values(found: Mapping[str, Solved]) -> None:
+def save_four_values(solutions: Mapping[str, Solved]) -> None:
     """Save what the scaled sources earn, with the errors of the optimum."""
-    for crawls, one in found.items():
+    for crawls, solution in solutions.items():
         name = f"optimum-{crawls.replace(' ', '-')}"
-        save_value(f"{name}-gain", one.optimum.gain)
-        save_value(f"{name}-bound", one.bound)
-        save_value(f"{name}-blind", one.gains["blind"] / one.optimum.gain)
-        save_value(f"{name}-frozen", one.gains["frozen queue"] / one.optimum.gain)
-        save_value(f"{name}-age-error", one.system.age_error)
-        save_value(f"{name}-exact", bool(one.optimum.residual < 1e-9 * one.bound))
-        save_value(f"{name}-states", len(one.system.states[1]))
+        save_value(f"{name}-gain", solution.optimum.gain)
+        save_value(f"{name}-bound", solution.bound)
+        save_value(f"{name}-blind", solution.gains["blind"] / solution.optimum.gain)
+        save_value(f"{name}-frozen", solution.gains["frozen queue"] / solution.optimum.gain)
+        save_value(f"{name}-age-error", solution.system.age_error)
+        save_value(f"{name}-exact", bool(solution.optimum.residual < 1e-9 * solution.bound))
+        save_value(f"{name}-states", len(solution.system.states[1]))
 
 
 def save_random_values(frame: pd.DataFrame) -> None:
@@ -157,16 +157,16 @@ POLICIES = ("blind", "throttled", "priced", "frozen queue")
 LINES = ("-", "--", "-.", ":")
 
 
-def save_four(found: Mapping[str, Solved]) -> None:
+def save_four(solutions: Mapping[str, Solved]) -> None:
     """Tabulate bound, optimum and policies of the four sources, by what crawls take."""
     rows = {
         crawls: {
-            "bound": one.bound,
-            "optimum": one.optimum.gain,
-            **one.gains,
-            "frozen queue, dual price": one.full_price,
+            "bound": solution.bound,
+            "optimum": solution.optimum.gain,
+            **solution.gains,
+            "frozen queue, dual price": solution.full_price,
         }
-        for crawls, one in found.items()
+        for crawls, solution in solutions.items()
     }
     frame = pd.DataFrame(rows).rename_axis("what")
     save_table(
@@ -178,7 +178,7 @@ def save_four(found: Mapping[str, Solved]) -> None:
     )
 
 
-def save_random(frame: pd.DataFrame) -> None:
+def draw_random_systems(frame: pd.DataFrame) -> None:
     """Draw bounds and policies against the optimum on random systems, each sorted."""
     fig, axes = figure(1, 2, height=3.8)
     share = 100 * (np.arange(len(frame)) + 0.5) / len(frame)

@@ -64,7 +64,7 @@ class Plan:
     seed: int
 
 
-def rewards(
+def simulate_rewards(
     sources: Sources,
     budget: int,
     engine: Engine,
@@ -86,14 +86,22 @@ def rewards(
             for run in range(plan.replications):
                 rng = np.random.default_rng([plan.seed, run])
                 options = ORDERS[order] | {"warm_up": plan.warm_up, "rng": rng}
-                found = simulate_engine(sources, engine, table, budget, plan.horizon, **options)
-                means = found.average_reward, found.indexed, found.lost, found.queue, found.idle
+                run_result = simulate_engine(
+                    sources, engine, table, budget, plan.horizon, **options
+                )
+                means = (
+                    run_result.average_reward,
+                    run_result.indexed,
+                    run_result.lost,
+                    run_result.queue,
+                    run_result.idle,
+                )
                 rows.append((policy, order, engine.places, run, *means))
     names = ["policy", "order", "places", "run", "reward", "indexed", "lost", "queue", "idle"]
     return pd.DataFrame(rows, columns=names)
 
 
-def by_places(
+def simulate_by_places(
     sources: Sources,
     budget: int,
     index_rate: float,
@@ -101,19 +109,19 @@ def by_places(
     price: float,
     plan: Plan,
 ) -> pd.DataFrame:
-    """Return the rows of `rewards` for several numbers of places: first come, and by worth."""
+    """Return rows of `simulate_rewards` by number of places: first come, and by worth."""
     frames = []
     for number in places:
         engine = Engine(index_rate, number)
-        first = rewards(sources, budget, engine, POLICIES, ["first come"], price, plan)
-        worth = rewards(
+        first = simulate_rewards(sources, budget, engine, POLICIES, ["first come"], price, plan)
+        worth = simulate_rewards(
             sources, budget, engine, {"blind": POLICIES["blind"]}, ["worth"], price, plan
         )
         frames += [first, worth]
     return pd.concat(frames, ignore_index=True)
 
 
-def estimates(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+def estimate_means(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Return mean reward with its interval, losses, queue and idle share by group."""
     groups = frame.groupby(list(by), sort=False)
     ends = {key: Estimate.of(rows["reward"]) for key, rows in groups}
@@ -124,11 +132,13 @@ def estimates(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return means.reset_index()
 
 
-def gain(frame: pd.DataFrame, one: tuple[str, str], other: tuple[str, str]) -> Estimate:
+def estimate_gain(
+    frame: pd.DataFrame, first_pair: tuple[str, str], second_pair: tuple[str, str]
+) -> Estimate:
     """Return how much more one policy and order earn than another, in the same runs."""
     first, second = (
         frame[(frame["policy"] == policy) & (frame["order"] == order)].sort_values("run")["reward"]
-        for policy, order in (one, other)
+        for policy, order in (first_pair, second_pair)
     )
     return Estimate.of(first.to_numpy() - second.to_numpy())
 
@@ -146,7 +156,7 @@ class Check:
     bound: float
 
 
-def check(best: float, bound: float, epochs: int, seed: int) -> Check:
+def check_small_system(best: float, bound: float, epochs: int, seed: int) -> Check:
     """Hold the simulation against a small system's exact gain, and all runs against the bound."""
     sources = Sources(
         np.array([0.8, 0.5, 1.5]), np.array([1.0, 2.0, 0.8]), np.array([0.4, 0.2, 1.1])
@@ -175,10 +185,10 @@ def check(best: float, bound: float, epochs: int, seed: int) -> Check:
 # Values and tables
 
 
-def save_estimate(name: str, found: Estimate) -> None:
+def save_estimate(name: str, estimate: Estimate) -> None:
     """Save a mean with its interval, and the ends of this for sentences."""
-    ends = (found.low, found.high)
-    save_value(f"orders-{name}", found.value, interval=ends, replications=found.replications)
+    ends = (estimate.low, estimate.high)
+    save_value(f"orders-{name}", estimate.value, interval=ends, replications=estimate.replications)
     for end, value in zip(("low", "high"), ends, strict=True):
         save_value(f"orders-{name}-{end}", value)
 
@@ -190,21 +200,23 @@ def save_bounds(phase: float, delay: float, free: float, price: float) -> None:
     save_value("orders-bound-closer", 1 - phase / delay)
 
 
-def save_by_order_values(frame: pd.DataFrame, bound: float) -> None:
+def save_order_values(frame: pd.DataFrame, bound: float) -> None:
     """Save what order and awareness of the queue are worth."""
-    means = estimates(frame, ["policy", "order"]).set_index(["policy", "order"])["reward"]
+    means = estimate_means(frame, ["policy", "order"]).set_index(["policy", "order"])["reward"]
     first = means.xs("first come", level="order")
     aware = str(first.drop("blind").idxmax())
     blind = ("blind", "first come")
     gains = {
-        "order": gain(frame, ("blind", "worth"), blind),
-        "aware": gain(frame, (aware, "first come"), blind),
-        "held": gain(frame, ("queue, half price", "worth"), ("blind", "worth")),
-        "price": gain(frame, ("queue, dual price", "first come"), blind),
+        "order": estimate_gain(frame, ("blind", "worth"), blind),
+        "aware": estimate_gain(frame, (aware, "first come"), blind),
+        "held": estimate_gain(frame, ("queue, half price", "worth"), ("blind", "worth")),
+        "price": estimate_gain(frame, ("queue, dual price", "first come"), blind),
     }
-    for name, found in gains.items():
-        save_estimate(f"gain-{name}", found)
-    runs_differ = {name: apart(found.low, found.high, "z.1f") for name, found in gains.items()}
+    for name, estimate in gains.items():
+        save_estimate(f"gain-{name}", estimate)
+    runs_differ = {
+        name: apart(estimate.low, estimate.high, "z.1f") for name, estimate in gains.items()
+    }
     save_value("orders-gains-differ", runs_differ["order"] and runs_differ["aware"])
     save_value("orders-held-differs", runs_differ["held"])
     save_value("orders-price-differs", runs_differ["price"])
@@ -212,11 +224,12 @@ def save_by_order_values(frame: pd.DataFrame, bound: float) -> None:
     save_value("orders-priced", priced)
     save_value("orders-priced-share", priced / bound)
     save_estimate(
-        "gain-preempt", gain(frame, ("blind", "last come, pre-emptive"), ("blind", "last come"))
+        "gain-preempt",
+        estimate_gain(frame, ("blind", "last come, pre-emptive"), ("blind", "last come")),
     )
-    save_estimate("gain-worth", gain(frame, ("blind", "worth"), ("blind", "last come")))
+    save_estimate("gain-worth", estimate_gain(frame, ("blind", "worth"), ("blind", "last come")))
     small = [
-        gain(frame, ("blind", order), ("blind", "last come"))
+        estimate_gain(frame, ("blind", order), ("blind", "last come"))
         for order in ("last come, pre-emptive", "worth")
     ]
     save_value("orders-gains-have-width", all(apart(g.low, g.high, "z.2f") for g in small))
@@ -232,9 +245,9 @@ def save_by_order_values(frame: pd.DataFrame, bound: float) -> None:
     save_value("orders-order-first", bool(ordered))
 
 
-def save_by_places_values(frame: pd.DataFrame) -> None:
+def save_place_values(frame: pd.DataFrame) -> None:
     """Save at how many places the blind index earns most, and what more of them cost it."""
-    means = estimates(frame, ["policy", "order", "places"])
+    means = estimate_means(frame, ["policy", "order", "places"])
     blind = means[(means["policy"] == "blind") & (means["order"] == "first come")]
     top, last = blind.sort_values("reward").iloc[-1], blind.iloc[-1]
     save_value("orders-places-best", int(top["places"]))
@@ -247,31 +260,31 @@ def save_by_places_values(frame: pd.DataFrame) -> None:
     save_value("orders-places-replications", int(frame["run"].nunique()))
 
 
-def save_check(found: Check) -> None:
+def save_check(check: Check) -> None:
     """Save the exact gain of a small system and that of the simulation."""
-    save_value("orders-exact", found.exact)
-    save_estimate("simulated", found.simulated)
+    save_value("orders-exact", check.exact)
+    save_estimate("simulated", check.simulated)
 
 
 # Claims
 
 
-def claims(found: Check) -> list[Claim]:
+def claims(check: Check) -> list[Claim]:
     """Return the page's claims on the two rows on the dynamics of the indexing engine.
 
     They are done if the simulated model is the one that is solved exactly, no policy and order earn
     more than the bound, and the engine's dynamics are no formality: they take from the reward.
     """
-    inside = found.simulated.low <= found.exact <= found.simulated.high
-    matters = found.simulated.high < found.without
+    covered = check.simulated.low <= check.exact <= check.simulated.high
+    matters = check.simulated.high < check.without
     numbers = {
-        "exact": found.exact,
-        "ends": (found.simulated.low, found.simulated.high),
-        "best": found.best,
-        "bound": found.bound,
+        "exact": check.exact,
+        "ends": (check.simulated.low, check.simulated.high),
+        "best": check.best,
+        "bound": check.bound,
     }
     return [
-        claim(row, bool(inside and matters and found.best <= found.bound), numbers=numbers)
+        claim(row, bool(covered and matters and check.best <= check.bound), numbers=numbers)
         for row in ("A-r-intro-engine", "A-r-fut-engine")
     ]
 
@@ -279,9 +292,9 @@ def claims(found: Check) -> list[Claim]:
 # Figures
 
 
-def save_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
+def draw_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
     """Draw reward against the number of places, by policy and order."""
-    means = estimates(frame, ["policy", "order", "places"])
+    means = estimate_means(frame, ["policy", "order", "places"])
     fig, axis = figure(height=4.2)
     lines = means.groupby(["order", "policy"], sort=False)
     for ((order, policy), rows), colour, mark in zip(lines, COLOURS, cycle("os^Dv"), strict=False):
@@ -310,9 +323,9 @@ def save_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
     )
 
 
-def save_by_order(frame: pd.DataFrame, bound: float) -> None:
+def save_order_table(frame: pd.DataFrame, bound: float) -> None:
     """Tabulate reward by policy and order; no interval is given where all runs earn the same."""
-    means = estimates(frame, ["policy", "order"])
+    means = estimate_means(frame, ["policy", "order"])
     means["share"] = means["reward"] / bound
     same = [
         not apart(low, high, ".1f") for low, high in zip(means["low"], means["high"], strict=True)

@@ -28,7 +28,7 @@ CHAIN, COMPARED = 40, 25
 PROGRAMME = 200
 
 
-def indices(sources: Sources, price: float, ages: int) -> pd.DataFrame:
+def compute_indices(sources: Sources, price: float, ages: int) -> pd.DataFrame:
     """Return the index of each source by its age: without a price, fetch all, fresh only.
 
     Columns source (numbered from 1), age, free, all, fresh; in units of content.
@@ -45,7 +45,7 @@ def indices(sources: Sources, price: float, ages: int) -> pd.DataFrame:
     return frame.astype({"source": int, "age": int})
 
 
-def bounds(sources: Sources, budget: float, points: int) -> pd.DataFrame:
+def compute_bounds(sources: Sources, budget: float, points: int) -> pd.DataFrame:
     """Return bounds and prices by the pages that are indexed per epoch.
 
     Columns pages; all and fresh, bounds; price-all and price-fresh.
@@ -53,8 +53,10 @@ def bounds(sources: Sources, budget: float, points: int) -> pd.DataFrame:
     most = float((sources.arrival_rate * sources.period).sum())
     rows = []
     for pages in np.linspace(0.02, 0.8, points) * most:
-        whole, fresh = (priced_problem(sources, budget, pages, fresh=one) for one in (False, True))
-        rows.append((pages, whole.bound, fresh.bound, whole.price, fresh.price))
+        all_pages, fresh = (
+            priced_problem(sources, budget, pages, fresh=only_fresh) for only_fresh in (False, True)
+        )
+        rows.append((pages, all_pages.bound, fresh.bound, all_pages.price, fresh.price))
     return pd.DataFrame(rows, columns=["pages", "all", "fresh", "price-all", "price-fresh"])
 
 
@@ -71,7 +73,7 @@ class Checks:
     bound_error: float
 
 
-def checks(instances: int, seed: int) -> Checks:
+def check_theorems(instances: int, seed: int) -> Checks:
     """Compare index and bound with a dynamic and a linear programme on random instances.
 
     Rates are spread over decades, prices from nothing to more than any page is worth.
@@ -79,20 +81,20 @@ def checks(instances: int, seed: int) -> Checks:
     rng = np.random.default_rng([seed, 31])
     errors, nested, gaps = [], [], []
     for number in range(instances):
-        sources = drawn(rng, 1)
+        sources = sample_sources(rng, 1)
         price = float(sources.mean_utility[0]) * rng.uniform(0, 1.1)
-        error, grows = index_error(sources, price, fresh=bool(number % 2))
+        error, grows = measure_index_error(sources, price, fresh=bool(number % 2))
         errors.append(error)
         nested.append(grows)
-        several = drawn(rng, int(rng.integers(2, 5)))
+        several = sample_sources(rng, int(rng.integers(2, 5)))
         budget = rng.uniform(0.1, 1) * len(several)
         pages = rng.uniform(0.05, 1.1) * float((several.arrival_rate * several.period).sum())
-        exact = by_programme(several, budget, pages)
+        exact = solve_linear_programme(several, budget, pages)
         gaps.append(abs(priced_problem(several, budget, pages).bound / exact - 1))
     return Checks(instances, max(errors), float(np.mean(nested)), max(gaps))
 
 
-def drawn(rng: np.random.Generator, size: int) -> Sources:
+def sample_sources(rng: np.random.Generator, size: int) -> Sources:
     """Return random sources whose rates differ by decades."""
     ranges = ((-1.0, 1.0), (-1.0, 1.0), (-1.0, 0.5))
     arrival_rate, mean_utility, decay_rate = (
@@ -101,7 +103,7 @@ def drawn(rng: np.random.Generator, size: int) -> Sources:
     return Sources(arrival_rate, mean_utility, decay_rate)
 
 
-def index_error(sources: Sources, price: float, *, fresh: bool) -> tuple[float, bool]:
+def measure_index_error(sources: Sources, price: float, *, fresh: bool) -> tuple[float, bool]:
     """Compare the index of one source with the dynamic programme of its ages.
 
     At every index, and between each two, waiting must be best in the states with a smaller index,
@@ -115,7 +117,7 @@ def index_error(sources: Sources, price: float, *, fresh: bool) -> tuple[float, 
     levels = np.unique(np.append(index, [-0.1 * unit, 1.1 * unit]))
     worst, before, nested = 0.0, np.zeros(COMPARED, dtype=bool), True
     for subsidy in np.sort(np.append(levels, 0.5 * (levels[1:] + levels[:-1]))):
-        better = waiting(reward, subsidy)[:COMPARED]
+        better = advantage_of_waiting(reward, subsidy)[:COMPARED]
         wrong = np.where(index < subsidy, -better, np.where(index > subsidy, better, 0.0))
         if subsidy < index.max():  # crawling and waiting tie; at the cap, in the best state alone
             wrong = np.where(index == subsidy, np.abs(better), wrong)
@@ -126,7 +128,7 @@ def index_error(sources: Sources, price: float, *, fresh: bool) -> tuple[float, 
     return max(worst, 0.0), nested
 
 
-def waiting(reward: Floats, subsidy: float) -> Floats:
+def advantage_of_waiting(reward: Floats, subsidy: float) -> Floats:
     """Return how much better it is to wait than to crawl, by age, in an exact dynamic programme."""
     ages = reward.size
     wait, restart = np.zeros((2, ages, ages))
@@ -139,54 +141,56 @@ def waiting(reward: Floats, subsidy: float) -> Floats:
     return difference
 
 
-def by_programme(sources: Sources, budget: float, pages: float) -> float:
+def solve_linear_programme(sources: Sources, budget: float, pages: float) -> float:
     """Return the relaxed bound of whole crawls by one linear programme over sources and ages."""
     age = np.arange(1.0, PROGRAMME + 1)
     content = np.array([sources.state_at_age(k) for k in age]).T.ravel()
-    taken = np.outer(sources.arrival_rate * sources.period, age).ravel()
+    crawled_pages = np.outer(sources.arrival_rate * sources.period, age).ravel()
     cost = np.repeat(sources.cost, PROGRAMME)
-    found = linprog(
+    optimum = linprog(
         -content / content.max(),
-        A_ub=np.vstack([cost / budget, taken / pages, np.kron(np.eye(len(sources)), age)]),
+        A_ub=np.vstack([cost / budget, crawled_pages / pages, np.kron(np.eye(len(sources)), age)]),
         b_ub=np.ones(2 + len(sources)),
         method="highs",
     )
-    return float(-found.fun * content.max())
+    return float(-optimum.fun * content.max())
 
 
-def stale_losses(pages: int) -> tuple[float, float, float]:
+def compute_stale_example(pages: int) -> tuple[float, float, float]:
     """Show that the bound for whole crawls is none where stale pages are the ones that are lost.
 
     One source of a hundred pages an epoch that fade fast, an engine that indexes `pages` of them at
     once, and the freshest join first. Returns the two bounds and what crawling at each epoch earns.
     """
     source = Sources(np.array([100.0]), np.ones(1), np.array([5.0]))
-    whole, fresh = (priced_problem(source, 1, pages, fresh=one).bound for one in (False, True))
+    all_pages, fresh = (
+        priced_problem(source, 1, pages, fresh=only_fresh).bound for only_fresh in (False, True)
+    )
     earned = batch_value(source, Engine(1e12, pages), [1.0], 0)[0]
-    return whole, fresh, float(earned[0])
+    return all_pages, fresh, float(earned[0])
 
 
 # Values and tables
 
 
-def save_solutions(whole: PricedSolution, fresh: PricedSolution, free: float) -> None:
+def save_solutions(all_pages: PricedSolution, fresh: PricedSolution, free: float) -> None:
     """Save what the relaxed problems give at the page's budget and pages."""
-    for name, found in (("all", whole), ("fresh", fresh)):
-        save_value(f"prices-{name}-bound", found.bound)
-        save_value(f"prices-{name}-price", found.price)
-        save_value(f"prices-{name}-subsidy", found.subsidy)
-        save_value(f"prices-{name}-crawled", int((found.frequency > 1e-9).sum()))
+    for name, solution in (("all", all_pages), ("fresh", fresh)):
+        save_value(f"prices-{name}-bound", solution.bound)
+        save_value(f"prices-{name}-price", solution.price)
+        save_value(f"prices-{name}-subsidy", solution.subsidy)
+        save_value(f"prices-{name}-crawled", int((solution.frequency > 1e-9).sum()))
     save_value("prices-free-bound", free)
     save_value("prices-free-share", fresh.bound / free)
 
 
-def save_checks(found: Checks, stale: tuple[float, float, float]) -> None:
+def save_checks(checks: Checks, stale: tuple[float, float, float]) -> None:
     """Save how far independent methods differ, and the example against the smaller bound."""
     for name in ("instances", "nested"):
-        save_value(f"prices-{name}", getattr(found, name))
+        save_value(f"prices-{name}", getattr(checks, name))
     for name in ("index_error", "bound_error"):
         # Rounding differs from one processor to the next: it is given to a power of ten.
-        size = getattr(found, name)
+        size = getattr(checks, name)
         save_value(
             f"prices-{name.replace('_', '-')}",
             next(10.0**-d for d in (12, 10, 8, 6, 0) if size <= 10.0**-d),
@@ -201,7 +205,7 @@ def save_checks(found: Checks, stale: tuple[float, float, float]) -> None:
 MARKS = "os^D"
 
 
-def save_indices(frame: pd.DataFrame, price: float) -> None:
+def draw_indices(frame: pd.DataFrame, price: float) -> None:
     """Draw the index of each source against its age, with and without a price."""
     fig, axes = figure(1, 2, height=3.6, sharey=True)
     for axis, name, title in zip(axes, ("all", "fresh"), ("fetch all", "fresh only"), strict=True):
@@ -228,7 +232,7 @@ def save_indices(frame: pd.DataFrame, price: float) -> None:
     )
 
 
-def save_bounds(frame: pd.DataFrame) -> None:
+def draw_bounds(frame: pd.DataFrame) -> None:
     """Draw bound and price against the number of pages indexed per epoch."""
     fig, axes = figure(1, 2, height=3.4)
     for axis, prefix, label in zip(

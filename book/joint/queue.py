@@ -14,7 +14,9 @@ from analysis.robots import RobotControl
 from scorecard import COLOURS, figure, save_figure
 
 
-def by_queue(sources: Sources, engine: Engine, age: int, price: float, points: int) -> pd.DataFrame:
+def tabulate_by_queue(
+    sources: Sources, engine: Engine, age: int, price: float, points: int
+) -> pd.DataFrame:
     """Return the index of each source at one age by the length of the queue.
 
     Columns source (from 1), queue, index without a price, priced, with one and fresh crawls.
@@ -28,7 +30,9 @@ def by_queue(sources: Sources, engine: Engine, age: int, price: float, points: i
     return pd.DataFrame(rows, columns=["source", "queue", "index", "priced"])
 
 
-def fast_engine(sources: Sources, rates: list[float], places: int, price: float) -> pd.DataFrame:
+def measure_fast_engine_errors(
+    sources: Sources, rates: list[float], places: int, price: float
+) -> pd.DataFrame:
     """Return the error of the index without an engine, by engine speed, with and without room.
 
     Columns rate; room, priced and crowded: largest relative difference over ages 1 to 6 with
@@ -54,7 +58,7 @@ def fast_engine(sources: Sources, rates: list[float], places: int, price: float)
     return pd.DataFrame(rows, columns=["rate", "room", "priced", "crowded"])
 
 
-def excess_of_the_formula(ages: int) -> tuple[float, float]:
+def measure_formula_excess(ages: int) -> tuple[float, float]:
     """Show that R(k) - k [R(k+1) - R(k)] exceeds every crawl where R falls.
 
     Returns the formula's largest value up to an age over the largest R, for one source whose pages
@@ -68,7 +72,9 @@ def excess_of_the_formula(ages: int) -> tuple[float, float]:
     return float(formula.max() / worth.max()), float(index.max() / worth.max())
 
 
-def control(rate: float, places: int, worth: float, lost: float) -> tuple[float, float]:
+def compare_control_models(
+    rate: float, places: int, worth: float, lost: float
+) -> tuple[float, float]:
     """Return the best gain of three robots that bring equal pages, by two models.
 
     Each page indexed earns `worth` and each lost costs `lost`: once by the chain of events itself,
@@ -82,23 +88,23 @@ def control(rate: float, places: int, worth: float, lost: float) -> tuple[float,
         for q, r in np.ndindex(shape):
             row = moves[on_departure, on_arrival, spare, q, r]
             active = r or (q == 0)  # an empty queue has a robot
-            left = events
+            idle_rate = events
             if q:
                 row[q - 1, min(r + on_departure, robots)] += rate
                 reward[on_departure, on_arrival, spare, q, r] += rate * worth
-                left -= rate
+                idle_rate -= rate
             came = bring * active
             row[min(q + 1, places), max(active - 1 + on_arrival, 0)] += came
             reward[on_departure, on_arrival, spare, q, r] -= came * lost * (q == places)
-            row[q, r] += left - came
+            row[q, r] += idle_rate - came
     states = shape[0] * shape[1]
     chain = moves.reshape(8, states, states) / events
-    found = policy_iteration(chain, reward.reshape(8, states) / events)
+    solution = policy_iteration(chain, reward.reshape(8, states) / events)
     solved = RobotControl(robots, bring, rate, places, gamma=rate * worth / lost).solve()
-    return float(found.gain * events), float(worth * rate - lost * solved.gain)
+    return float(solution.gain * events), float(worth * rate - lost * solved.gain)
 
 
-def magnitude(error: float) -> float:
+def round_error_up(error: float) -> float:
     """Return the least power of ten above an error, 1e-12 at least: rounding differs by machine."""
     return float(10.0 ** np.ceil(np.log10(max(error, 1e-12))))
 
@@ -109,7 +115,7 @@ def magnitude(error: float) -> float:
 MARKS, LINES = "os^D", ("-", "--", "-.", ":")
 
 
-def save_by_queue(frame: pd.DataFrame, age: int, price: float) -> None:
+def draw_by_queue(frame: pd.DataFrame, age: int, price: float) -> None:
     """Draw the index of each source against the length of the queue."""
     fig, axes = figure(1, 2, height=3.6, sharey=True)
     for (source, rows), colour, style in zip(
@@ -134,7 +140,7 @@ def save_by_queue(frame: pd.DataFrame, age: int, price: float) -> None:
     )
 
 
-def save_fast(frame: pd.DataFrame) -> None:
+def draw_fast_engine(frame: pd.DataFrame) -> None:
     """Draw the distance to the index without an engine against the engine's speed."""
     fig, axis = figure(height=3.4)
     labels = {"room": "with room", "priced": "with room, at a price", "crowded": "few places"}

@@ -16,7 +16,7 @@ from scorecard import COLOURS, counted, figure, moves, save_figure, save_value
 AGES, DRAWN_AGES = 4, 3
 
 
-def example(
+def example_system(
     return_rate: float, index_rate: float, places: int, starvation: float, loss: float
 ) -> RobotSystem:
     """Return the system of the figures: two equal sources and a robot for each."""
@@ -24,7 +24,7 @@ def example(
     return RobotSystem(sources, 2, return_rate, Engine(index_rate, places), AGES, starvation, loss)
 
 
-def curves(system: RobotSystem, policy: Ints) -> pd.DataFrame:
+def find_switching_curves(system: RobotSystem, policy: Ints) -> pd.DataFrame:
     """Return up to which queue a robot is sent to the first source, by its age.
 
     Columns age; alone, with no other robot in flight, and second, with one in flight to the other
@@ -49,7 +49,7 @@ def is_switching(system: RobotSystem, policy: Ints) -> bool:
     return bool((np.diff(sends, axis=1) <= 0).all())
 
 
-def blind(system: RobotSystem, *, stops: bool) -> float:
+def best_blind_gain(system: RobotSystem, *, stops: bool) -> float:
     """Return the largest gain over numbers of robots that follow the index of part I.
 
     With `stops` also over the length of the queue above which no robot is sent.
@@ -62,7 +62,7 @@ def blind(system: RobotSystem, *, stops: bool) -> float:
     )
 
 
-def by_running_cost(system: RobotSystem, most: float, points: int) -> pd.DataFrame:
+def scan_running_costs(system: RobotSystem, most: float, points: int) -> pd.DataFrame:
     """Return gains and robots in flight by the cost of a robot per unit of time.
 
     Columns running; optimum, rule, stopped, fixed: gains per unit of time; robots, rule robots:
@@ -72,14 +72,19 @@ def by_running_cost(system: RobotSystem, most: float, points: int) -> pd.DataFra
     for running in np.linspace(0.0, most, points):
         dear = replace(system, running=float(running))
         best, rule = dear.solve(), dear.tuned_rule()
-        found, followed = dear.operation(best.policy), dear.operation(rule.policy)
-        gains = (found.gain, rule.gain, blind(dear, stops=True), blind(dear, stops=False))
-        rows.append((running, *gains, found.robots, followed.robots, found.idle))
+        optimal, followed = dear.operation(best.policy), dear.operation(rule.policy)
+        gains = (
+            optimal.gain,
+            rule.gain,
+            best_blind_gain(dear, stops=True),
+            best_blind_gain(dear, stops=False),
+        )
+        rows.append((running, *gains, optimal.robots, followed.robots, optimal.idle))
     names = ["running", "optimum", "rule", "stopped", "fixed", "robots", "rule robots", "idle"]
     return pd.DataFrame(rows, columns=names)
 
 
-def drawn(rng: np.random.Generator) -> RobotSystem:
+def sample_system(rng: np.random.Generator) -> RobotSystem:
     """Return two random sources, one or two robots, an engine, and any of the three costs."""
     ranges = ((-0.7, 0.7), (-0.7, 0.7), (-1.0, 0.5))
     arrival, worth, decay = (10.0 ** rng.uniform(low, high, 2) for low, high in ranges)
@@ -89,7 +94,7 @@ def drawn(rng: np.random.Generator) -> RobotSystem:
     return RobotSystem(Sources(arrival, worth, decay), robots, rate, engine, DRAWN_AGES, *costs)
 
 
-def losses(instances: int, seed: int) -> pd.DataFrame:
+def compute_losses(instances: int, seed: int) -> pd.DataFrame:
     """Return losses of rules against the optimum on random systems.
 
     A loss is a share of the sum of the relaxed bound on rewards and the cost of a unit of
@@ -100,15 +105,19 @@ def losses(instances: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng([seed, 5])
     rows = []
     for _ in range(instances):
-        system = drawn(rng)
+        system = sample_system(rng)
         best = system.solve()
-        found = system.operation(best.policy)
+        optimal = system.operation(best.policy)
         period = system.sources.period
         crawls = min(system.robots * system.return_rate * period, len(system.sources))
         bound = delay_bound(system.sources, crawls, system.engine).bound / period
         unit = bound + system.starvation
-        earned = (system.tuned_rule().gain, blind(system, stops=True), blind(system, stops=False))
-        lost = [max(found.gain - gain, 0.0) / unit for gain in earned]
+        earned = (
+            system.tuned_rule().gain,
+            best_blind_gain(system, stops=True),
+            best_blind_gain(system, stops=False),
+        )
+        lost = [max(optimal.gain - gain, 0.0) / unit for gain in earned]
         rows.append((*lost, is_switching(system, best.policy)))
     return pd.DataFrame(rows, columns=["rule", "stopped", "fixed", "switching"])
 
@@ -128,20 +137,20 @@ def save_example(system: RobotSystem, scan: pd.DataFrame) -> None:
     save_value("robots-and-sources-scan-fixed", float((scan["optimum"] - scan["fixed"]).max()))
 
 
-def save_losses_values(found: pd.DataFrame) -> None:
+def save_loss_values(losses: pd.DataFrame) -> None:
     """Save medians, means and largest losses, and how often the optimum is a switching curve."""
-    save_value("robots-and-sources-instances", len(found))
-    save_value("robots-and-sources-switching", int(found["switching"].sum()))
+    save_value("robots-and-sources-instances", len(losses))
+    save_value("robots-and-sources-switching", int(losses["switching"].sum()))
     for name in ("rule", "stopped", "fixed"):
-        save_value(f"robots-and-sources-{name}-median", found[name].median())
-        save_value(f"robots-and-sources-{name}-mean", found[name].mean())
-        save_value(f"robots-and-sources-{name}-most", found[name].max())
+        save_value(f"robots-and-sources-{name}-median", losses[name].median())
+        save_value(f"robots-and-sources-{name}-mean", losses[name].mean())
+        save_value(f"robots-and-sources-{name}-most", losses[name].max())
 
 
 # Figures
 
 
-def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
+def draw_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
     """Draw the switching curves of the optimum and of the rule."""
     fig, axes = figure(1, 2, height=3.4, sharey=True)
     for axis, frame, title in zip(axes, (optimum, rule), ("optimum", "rule of thumb"), strict=True):
@@ -174,7 +183,7 @@ def _queues(longest: int) -> str:
     return f"up to {counted(int(longest), 'page')}" if longest >= 0 else "at no queue"
 
 
-def save_scan(scan: pd.DataFrame) -> None:
+def draw_scan(scan: pd.DataFrame) -> None:
     """Draw gains and robots in flight against the cost of a robot."""
     fig, axes = figure(1, 2, height=3.6)
     for name, label, style, colour in (
@@ -204,30 +213,30 @@ def save_scan(scan: pd.DataFrame) -> None:
     )
 
 
-def save_losses(found: pd.DataFrame) -> None:
+def draw_losses(losses: pd.DataFrame) -> None:
     """Draw the losses of the rules on random systems in rising order."""
     fig, axis = figure(height=3.4)
-    share = (np.arange(len(found)) + 0.5) / len(found)
+    share = (np.arange(len(losses)) + 0.5) / len(losses)
     data = {"share of the systems": share}
     for name, label, style, colour in (
         ("rule", "rule of thumb", "-", COLOURS[1]),
         ("stopped", "blind index, stopped", "-.", COLOURS[2]),
         ("fixed", "blind index, best number", ":", COLOURS[3]),
     ):
-        lost = np.sort(found[name].to_numpy())
+        lost = np.sort(losses[name].to_numpy())
         axis.plot(share, 100 * lost, style, color=colour, label=label)
         data[label] = lost
     axis.set(xlabel="share of the systems", ylabel="loss against the optimum (%)")
     axis.set_yscale("symlog", linthresh=0.1)
     axis.legend(fontsize="small")
-    medians = {name: found[name].median() for name in ("rule", "stopped", "fixed")}
+    medians = {name: losses[name].median() for name in ("rule", "stopped", "fixed")}
     save_figure(
         "robots-and-sources-losses",
         fig,
         pd.DataFrame(data),
         caption="Losses against the exact optimum on random systems, in rising order, as shares of "
         "the bound on what can be earned and the cost of a unit of starvation; linear below 0.1%.",
-        alt=f"Three rising curves over {len(found)} systems. Medians: rule of thumb "
+        alt=f"Three rising curves over {len(losses)} systems. Medians: rule of thumb "
         f"{medians['rule']:.1%}, blind index with a stop {medians['stopped']:.1%}, blind index "
         f"with the best number of robots {medians['fixed']:.1%}.",
     )

@@ -17,13 +17,13 @@ ROUNDING = 1e-8
 RATES, NUMBERS = (0.8, 0.3), (2, 3)
 
 
-def example(gamma: float, capacity: int, price: float) -> FleetControl:
+def example_system(gamma: float, capacity: int, price: float) -> FleetControl:
     """Return two fast and three slow robots, where a start of a fast one costs `price`."""
     kinds = (RobotKind(RATES[0], NUMBERS[0], RATES[0] * price), RobotKind(RATES[1], NUMBERS[1]))
     return FleetControl(kinds, 1.0, capacity, gamma)
 
 
-def by_price(gamma: float, capacity: int, most: float, points: int) -> pd.DataFrame:
+def scan_prices(gamma: float, capacity: int, most: float, points: int) -> pd.DataFrame:
     """Return costs of the example by the price of the start of a fast robot.
 
     Columns price; optimum, fast first, slow first, linear: costs per unit of time; fast, slow:
@@ -31,7 +31,7 @@ def by_price(gamma: float, capacity: int, most: float, points: int) -> pd.DataFr
     """
     rows = []
     for price in np.linspace(0.0, most, points):
-        model = example(gamma, capacity, float(price))
+        model = example_system(gamma, capacity, float(price))
         best = model.solve()
         orders = [model.solve(order=order).gain for order in ((0, 1), (1, 0))]
         linear = model.evaluate(tune_rules(model)[1].policy(model)).gain
@@ -40,7 +40,7 @@ def by_price(gamma: float, capacity: int, most: float, points: int) -> pd.DataFr
     return pd.DataFrame(rows, columns=names)
 
 
-def drawn(rng: np.random.Generator, *, prices: bool) -> FleetControl:
+def sample_system(rng: np.random.Generator, *, prices: bool) -> FleetControl:
     """Return a random system, the fast kind first.
 
     The queue has two to four places, each kind one to three robots, mu = 1. The rate of a fast
@@ -61,7 +61,7 @@ def drawn(rng: np.random.Generator, *, prices: bool) -> FleetControl:
     return FleetControl(kinds, 1.0, capacity, gamma)
 
 
-def losses(instances: int, seed: int, *, prices: bool) -> pd.DataFrame:
+def compute_losses(instances: int, seed: int, *, prices: bool) -> pd.DataFrame:
     """Return losses of simple controls against the optimum on random systems.
 
     Returns: losses as parts of the optimal cost. Columns fast first: the best control that starts
@@ -72,7 +72,7 @@ def losses(instances: int, seed: int, *, prices: bool) -> pd.DataFrame:
     rng = np.random.default_rng([seed, int(prices)])
     rows = []
     for _ in range(instances):
-        model = drawn(rng, prices=prices)
+        model = sample_system(rng, prices=prices)
         best = model.solve()
         orders = order_losses(model, best)
         tuned = [rule_loss(model, rule, best.gain) for rule in tune_rules(model)]
@@ -114,20 +114,20 @@ def save_scan_values(scan: pd.DataFrame) -> None:
         save_value(f"{NAME}-scan-{name.replace(' ', '-')}", max(float(lost.max()), 0.0))
 
 
-def save_losses_values(free: pd.DataFrame, priced: pd.DataFrame) -> None:
+def save_loss_values(free: pd.DataFrame, priced: pd.DataFrame) -> None:
     """Save shares with their intervals, and medians, 90% points and largest losses."""
     save_value(f"{NAME}-instances", len(free))
     slow = pd.concat([free, priced])["fast first"] > ROUNDING
     save_value(f"{NAME}-slow-somewhere", bool(slow.any()))
-    for part, found in (("free", free), ("priced", priced)):
-        save_share(f"{NAME}-{part}-slow", found["fast first"] > ROUNDING)
-        save_share(f"{NAME}-{part}-mixed", found["one order"] > ROUNDING)
-        save_share(f"{NAME}-{part}-exact", found["linear"] <= ROUNDING)
-        for name in found:
-            stem = f"{NAME}-{part}-{str(name).replace(' ', '-')}"
-            save_value(f"{stem}-median", float(found[name].median()))
-            save_value(f"{stem}-tenth", float(found[name].quantile(0.9)))
-            save_value(f"{stem}-most", float(found[name].max()))
+    for variant, losses in (("free", free), ("priced", priced)):
+        save_share(f"{NAME}-{variant}-slow", losses["fast first"] > ROUNDING)
+        save_share(f"{NAME}-{variant}-mixed", losses["one order"] > ROUNDING)
+        save_share(f"{NAME}-{variant}-exact", losses["linear"] <= ROUNDING)
+        for name in losses:
+            stem = f"{NAME}-{variant}-{str(name).replace(' ', '-')}"
+            save_value(f"{stem}-median", float(losses[name].median()))
+            save_value(f"{stem}-tenth", float(losses[name].quantile(0.9)))
+            save_value(f"{stem}-most", float(losses[name].max()))
 
 
 def save_share(name: str, holds: pd.Series) -> None:
@@ -150,7 +150,7 @@ LOOKS = (
 )
 
 
-def save_scan(scan: pd.DataFrame) -> None:
+def draw_scan(scan: pd.DataFrame) -> None:
     """Draw costs and active robots of the example against the price of a start."""
     fig, axes = figure(1, 2, width=9, height=3.8)
     for name, style, colour in (
@@ -185,25 +185,25 @@ def save_scan(scan: pd.DataFrame) -> None:
     )
 
 
-def save_losses(free: pd.DataFrame, priced: pd.DataFrame) -> None:
+def draw_losses(free: pd.DataFrame, priced: pd.DataFrame) -> None:
     """Draw the losses on random systems in rising order, without and with prices."""
     fig, axes = figure(1, 2, width=9, height=4.0, sharey=True)
     share = (np.arange(len(free)) + 0.5) / len(free)
     data = {"share of the systems": share}
-    for axis, found, part in zip(axes, (free, priced), ("no prices", "prices"), strict=True):
+    for axis, losses, title in zip(axes, (free, priced), ("no prices", "prices"), strict=True):
         for name, label, style, colour in LOOKS:
-            lost = np.sort(found[name].to_numpy())
+            lost = np.sort(losses[name].to_numpy())
             axis.plot(share, 100 * lost, style, color=colour, label=label)
-            data[f"{name}, {part}"] = lost
-        axis.set(xlabel="share of the systems", title=part)
+            data[f"{name}, {title}"] = lost
+        axis.set(xlabel="share of the systems", title=title)
         axis.set_yscale("symlog", linthresh=0.01)
     highest = 100 * max(free.to_numpy().max(), priced.to_numpy().max())
     axes[0].set(ylabel="loss against the optimum (%)", ylim=(0, max(1.5 * highest, 0.02)))
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     worst = [
-        f"{part}, the fast kind first loses up to {found['fast first'].max():.1%} and the linear "
-        f"rule with two thresholds up to {found['linear'].max():.1%}"
-        for part, found in (("Without prices", free), ("With prices", priced))
+        f"{title}, the fast kind first loses up to {losses['fast first'].max():.1%} and the linear "
+        f"rule with two thresholds up to {losses['linear'].max():.1%}"
+        for title, losses in (("Without prices", free), ("With prices", priced))
     ]
     save_figure(
         "robots-that-differ-losses",

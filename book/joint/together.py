@@ -50,7 +50,7 @@ class View:
     epochs: int = 40  # epochs followed, from ages of one epoch
 
 
-def crawls_of(sources: Sources, view: View) -> tuple[float, float]:
+def compute_crawls(sources: Sources, view: View) -> tuple[float, float]:
     """Return crawls, and pages that they bring, per epoch at a fixed price and queue."""
     queued = queued_sources(sources, view.index_rate, view.queue)
     scheduler = Scheduler(queued, view.budget, price=view.price)
@@ -72,7 +72,7 @@ class Trial:
     seed: int  # of all runs; runs of one number share their pages and completions
 
 
-def played(
+def simulate_runs(
     sources: Sources,
     engine: Engine,
     policy: QueuedIndex,
@@ -91,7 +91,7 @@ def played(
     ]
 
 
-def priced_policies(
+def list_priced_policies(
     sources: Sources, engine: Engine, robots: int
 ) -> list[tuple[float, QueuedIndex]]:
     """Return policies that see the queue, with their prices.
@@ -113,7 +113,7 @@ def priced_policies(
     ]
 
 
-def aware(
+def choose_price(
     sources: Sources,
     engine: Engine,
     policies: Sequence[tuple[float, QueuedIndex]],
@@ -126,7 +126,9 @@ def aware(
         np.mean(
             [
                 run.average_reward
-                for run in played(sources, engine, policy, robots, order, trial, choosing=True)
+                for run in simulate_runs(
+                    sources, engine, policy, robots, order, trial, choosing=True
+                )
             ]
         )
         for _, policy in policies
@@ -134,7 +136,7 @@ def aware(
     return policies[int(np.argmax(earned))]
 
 
-def by_robots(sources: Sources, engine: Engine, most: int, trial: Trial) -> pd.DataFrame:
+def scan_robots(sources: Sources, engine: Engine, most: int, trial: Trial) -> pd.DataFrame:
     """Return what is earned per epoch by the number of crawls per epoch, first come first served.
 
     Columns robots; bound; aware and blind, each with low and high, ends of 95% intervals; price;
@@ -143,14 +145,18 @@ def by_robots(sources: Sources, engine: Engine, most: int, trial: Trial) -> pd.D
     rows = []
     unaware = queued_index(sources, engine, "blind", ages=AGES)
     for robots in range(1, most + 1):
-        policies = priced_policies(sources, engine, robots)
-        price, policy = aware(sources, engine, policies, robots, "first", trial)
-        runs = played(sources, engine, policy, robots, "first", trial)
-        blind = played(sources, engine, unaware, robots, "first", trial)
+        policies = list_priced_policies(sources, engine, robots)
+        price, policy = choose_price(sources, engine, policies, robots, "first", trial)
+        runs = simulate_runs(sources, engine, policy, robots, "first", trial)
+        blind = simulate_runs(sources, engine, unaware, robots, "first", trial)
         row = {"robots": robots, "bound": delay_bound(sources, robots, engine).bound}
         for name, those in (("aware", runs), ("blind", blind)):
-            found = Estimate.of([run.average_reward for run in those])
-            row |= {name: found.value, f"{name} low": found.low, f"{name} high": found.high}
+            estimate = Estimate.of([run.average_reward for run in those])
+            row |= {
+                name: estimate.value,
+                f"{name} low": estimate.low,
+                f"{name} high": estimate.high,
+            }
         row["price"] = price
         row["crawls"] = float(np.mean([run.frequency.sum() for run in runs]))
         row["lost"] = float(np.mean([run.lost for run in runs]))
@@ -158,45 +164,47 @@ def by_robots(sources: Sources, engine: Engine, most: int, trial: Trial) -> pd.D
     return pd.DataFrame(rows)
 
 
-def best_robots(frame: pd.DataFrame, crawl_cost: float) -> int:
+def choose_robots(frame: pd.DataFrame, crawl_cost: float) -> int:
     """Return the number of crawls per epoch that leaves the most, less the cost of those made."""
-    left = (frame["aware"] - crawl_cost * frame["crawls"]).to_numpy()
-    return int(frame["robots"].to_numpy()[left.argmax()])
+    profit = (frame["aware"] - crawl_cost * frame["crawls"]).to_numpy()
+    return int(frame["robots"].to_numpy()[profit.argmax()])
 
 
-def by_order(sources: Sources, engine: Engine, robots: int, trial: Trial) -> pd.DataFrame:
+def compare_orders(sources: Sources, engine: Engine, robots: int, trial: Trial) -> pd.DataFrame:
     """Return what each order of indexing earns, at a price chosen for it.
 
     Columns order; reward, low, high; price; lost, pages per epoch; and the mean length of the
     queue before an epoch. By order, as `ORDERS_OF_INDEXING` has them.
     """
     rows = []
-    policies = priced_policies(sources, engine, robots)
+    policies = list_priced_policies(sources, engine, robots)
     for order in ORDERS_OF_INDEXING:
-        price, policy = aware(sources, engine, policies, robots, order, trial)
-        runs = played(sources, engine, policy, robots, order, trial)
-        found = Estimate.of([run.average_reward for run in runs])
+        price, policy = choose_price(sources, engine, policies, robots, order, trial)
+        runs = simulate_runs(sources, engine, policy, robots, order, trial)
+        estimate = Estimate.of([run.average_reward for run in runs])
         lost = float(np.mean([run.lost for run in runs]))
         queue = float(np.mean([run.queue for run in runs]))
-        rows.append((order, found.value, found.low, found.high, price, lost, queue))
+        rows.append((order, estimate.value, estimate.low, estimate.high, price, lost, queue))
     names = ["order", "reward", "low", "high", "price", "lost", "queue"]
     return pd.DataFrame(rows, columns=names)
 
 
-def plan(sources: Sources, engine: Engine, robots: int, order: str, trial: Trial) -> pd.DataFrame:
+def plan_crawls(
+    sources: Sources, engine: Engine, robots: int, order: str, trial: Trial
+) -> pd.DataFrame:
     """Return how often each source is crawled, and how old the pages are that it gives.
 
     Returns: by the name of the source: crawls per epoch; window, age in units of time up to which
     pages are taken at an empty queue; pages taken per epoch if crawls were evenly spread.
     """
-    policies = priced_policies(sources, engine, robots)
-    _, policy = aware(sources, engine, policies, robots, order, trial)
-    runs = played(sources, engine, policy, robots, order, trial)
+    policies = list_priced_policies(sources, engine, robots)
+    _, policy = choose_price(sources, engine, policies, robots, order, trial)
+    runs = simulate_runs(sources, engine, policy, robots, order, trial)
     frequency = np.mean([run.frequency for run in runs], axis=0)
     period = sources.period
     gap = np.divide(period, frequency, where=frequency > 0, out=np.full(len(sources), np.inf))
-    taken = np.minimum(policy.window[0], gap)
-    pages = sources.arrival_rate * taken * frequency
+    window = np.minimum(policy.window[0], gap)
+    pages = sources.arrival_rate * window * frequency
     names = pd.Index(list(sources.names or ()), name="source")
     frame = {"crawls per epoch": frequency, "pages younger than": policy.window[0]}
     return pd.DataFrame({**frame, "pages per epoch": pages}, index=names)
@@ -224,12 +232,12 @@ def save_view(sources: Sources, engine: Engine) -> None:
     few = sources.subset(slice(FEW))
     price = float(f"{0.1 * (float(few.mean_utility.max()) or 1.0):.2g}")
     view = View(price, queue=50, budget=min(2, len(few)), index_rate=engine.index_rate)
-    crawls, pages = crawls_of(few, view)
+    crawls, pages = compute_crawls(few, view)
     opened = {"price": view.price, "queue": view.queue, "budget": view.budget}
     save_values("together", opened | {"view-crawls": crawls, "view-pages": pages})
 
 
-def save_robots_values(frame: pd.DataFrame, best: int) -> None:
+def save_robot_values(frame: pd.DataFrame, best: int) -> None:
     """Save what is earned with the best number of crawls, and with the blind index."""
     row = frame[frame["robots"] == best].iloc[0]
     save_value("together-robots", best)
@@ -248,7 +256,7 @@ def save_robots_values(frame: pd.DataFrame, best: int) -> None:
     save_value("together-bound", row["bound"])
 
 
-def save_orders_values(frame: pd.DataFrame) -> str:
+def save_order_values(frame: pd.DataFrame) -> str:
     """Save the best order of indexing and what it earns above first come first served.
 
     Returns: the order.
@@ -261,7 +269,7 @@ def save_orders_values(frame: pd.DataFrame) -> str:
 # Figures
 
 
-def save_robots(frame: pd.DataFrame) -> None:
+def draw_robots(frame: pd.DataFrame) -> None:
     """Draw what is earned by the number of crawls per epoch."""
     fig, axis = figure(height=3.4)
     for name, label, style, colour in (
@@ -290,14 +298,14 @@ def save_robots(frame: pd.DataFrame) -> None:
     )
 
 
-def save_orders(frame: pd.DataFrame) -> None:
+def draw_orders(frame: pd.DataFrame) -> None:
     """Draw what each order of indexing earns."""
     fig, axis = figure(height=2.8)
-    place = np.arange(len(frame))
-    axis.barh(place, frame["reward"], color=COLOURS[0], alpha=0.75)
+    position = np.arange(len(frame))
+    axis.barh(position, frame["reward"], color=COLOURS[0], alpha=0.75)
     error = [frame["reward"] - frame["low"], frame["high"] - frame["reward"]]
-    axis.errorbar(frame["reward"], place, xerr=error, fmt="none", color="#555555", capsize=3)
-    axis.set_yticks(place, frame["order"])
+    axis.errorbar(frame["reward"], position, xerr=error, fmt="none", color="#555555", capsize=3)
+    axis.set_yticks(position, frame["order"])
     axis.invert_yaxis()
     axis.set(xlabel="reward per epoch (content)", ylabel="order of indexing")
     values_text = ", ".join(f"{row.order} {row.reward:.0f}" for row in frame.itertuples())

@@ -62,7 +62,7 @@ ONE_AGE = Sources(
 WAYS = {"ucb": "UCB", "forced": "forced", "thompson": "Thompson"}
 
 
-def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], CompiledLearner]]:
+def list_learners(sources: Sources, budget: int) -> dict[str, Callable[[], CompiledLearner]]:
     """Return a function that makes a new learner of each kind, by name.
 
     Returns: for `compare_learners`; joint Q-learning only where its table is small enough.
@@ -85,7 +85,7 @@ def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], Compil
     return learners
 
 
-def compare(
+def compare_by_budget(
     sources: Sources, budgets: list[int], *, horizon: int, replications: int, seed: int
 ) -> dict[int, dict[str, LearningCurves]]:
     """Run all learners on the same arrivals, with exponential utilities, at each budget.
@@ -94,7 +94,7 @@ def compare(
     """
     return compare_at_budgets(
         sources,
-        {budget: side_by_side(sources, budget) for budget in budgets},
+        {budget: list_learners(sources, budget) for budget in budgets},
         horizon=horizon,
         replications=replications,
         seed=seed,
@@ -102,9 +102,9 @@ def compare(
     )
 
 
-def one_age_runs(horizon: int, replications: int, seed: int) -> dict[str, LearningCurves]:
+def run_at_one_age(horizon: int, replications: int, seed: int) -> dict[str, LearningCurves]:
     """Run the three exploration rules on the same arrivals, one source crawled an epoch."""
-    learners = side_by_side(ONE_AGE, 1)
+    learners = list_learners(ONE_AGE, 1)
     return compare_learners(
         ONE_AGE,
         {key: learners[f"certainty equivalence, {name}"] for key, name in WAYS.items()},
@@ -127,7 +127,7 @@ def late_losses(curves: LearningCurves) -> Floats:
     return 1 - curves.expected[:, late].mean(axis=1) / curves.reference[late].mean()
 
 
-def within(runs: Runs, limit: float) -> pd.DataFrame:
+def check_within_limit(runs: Runs, limit: float) -> pd.DataFrame:
     """Return for each way to explore whether its loss is within a limit, in %.
 
     `limit`: per cent that the upper end of the 95% interval must not exceed.
@@ -145,18 +145,20 @@ def within(runs: Runs, limit: float) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("certainty equivalence")
 
 
-def difference(one: LearningCurves, other: LearningCurves) -> Estimate:
+def estimate_difference(first: LearningCurves, second: LearningCurves) -> Estimate:
     """Loss of the one above that of the other, paired by streams where neither diverged."""
-    if one.expected.shape != other.expected.shape:
-        mine, theirs = one.loss, other.loss
-        ends = (mine.low - theirs.high, mine.high - theirs.low)
+    if first.expected.shape != second.expected.shape:
+        first_loss, second_loss = first.loss, second.loss
+        ends = (first_loss.low - second_loss.high, first_loss.high - second_loss.low)
         return Estimate(
-            mine.value - theirs.value, *ends, min(mine.replications, theirs.replications)
+            first_loss.value - second_loss.value,
+            *ends,
+            min(first_loss.replications, second_loss.replications),
         )
-    return Estimate.of((other.expected - one.expected).sum(axis=1) / one.reference.sum())
+    return Estimate.of((second.expected - first.expected).sum(axis=1) / first.reference.sum())
 
 
-def lost_so_far(curves: LearningCurves) -> tuple[Floats, Floats]:
+def accumulate_loss(curves: LearningCurves) -> tuple[Floats, Floats]:
     """Return epochs at equal ratios, and the loss until then in each run, in %."""
     horizon = curves.reference.size
     epochs = np.unique(np.geomspace(min(10, horizon), horizon, 60).astype(int))
@@ -164,16 +166,16 @@ def lost_so_far(curves: LearningCurves) -> tuple[Floats, Floats]:
     return epochs, 100 * (1 - earned / np.cumsum(curves.reference)[epochs - 1])
 
 
-def holding(table: pd.DataFrame) -> dict[str, list[str]]:
+def list_held_cases(table: pd.DataFrame) -> dict[str, list[str]]:
     """Return the cases in which each learner holds."""
     learned = table[table.learner != INFORMED]
-    return {name: list(rows.case[rows.holds]) for name, rows in groups(learned, "learner")}
+    return {name: list(rows.case[rows.holds]) for name, rows in group_rows(learned, "learner")}
 
 
-def most_robust(table: pd.DataFrame) -> str:
+def find_most_robust(table: pd.DataFrame) -> str:
     """Return the learner whose largest regret over the cases is the smallest."""
     learned = table[table.learner != INFORMED]
-    worst = {name: float(rows.regret.max()) for name, rows in groups(learned, "learner")}
+    worst = {name: float(rows.regret.max()) for name, rows in group_rows(learned, "learner")}
     return min(worst, key=worst.__getitem__)
 
 
@@ -183,12 +185,12 @@ def memory_costs(table: pd.DataFrame) -> bool:
     return all(bool(mean[case, "UCB with a memory"] > mean[case, "UCB"]) for case in CONSTANT)
 
 
-def rows_of(table: pd.DataFrame) -> list[Any]:
+def iterate_rows(table: pd.DataFrame) -> list[Any]:
     """Return the rows of a table as named tuples."""
     return list(table.itertuples())
 
 
-def groups(table: pd.DataFrame, column: str) -> list[tuple[str, Any]]:
+def group_rows(table: pd.DataFrame, column: str) -> list[tuple[str, Any]]:
     """Return the groups of equal values in a column, in the order of the table."""
     return [(str(key), rows) for key, rows in table.groupby(column, sort=False)]
 
@@ -204,8 +206,8 @@ def _certainty(size: int, exploration: str, forced: int) -> Callable[[], Compile
 
 
 def save_losses(id: str, runs: Mapping[str, LearningCurves], size: int, budget: int) -> None:
-    """Save the table of `loss_table`; `size` is the number of sources."""
-    table = loss_table(runs)
+    """Save the table of `tabulate_losses`; `size` is the number of sources."""
+    table = tabulate_losses(runs)
     same = "± (95%)" in table and table["± (95%)"].isna().any()
     unless = ", none where all runs lose the same" if same else ""
     save_table(
@@ -219,7 +221,7 @@ def save_losses(id: str, runs: Mapping[str, LearningCurves], size: int, budget: 
     )
 
 
-def loss_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
+def tabulate_losses(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
     """Return loss, late loss, epochs to 95% and 99%, and divergence of each learner."""
     rows: dict[str, dict[str, float | str]] = {}
     for name, curves in runs.items():
@@ -238,32 +240,32 @@ def loss_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
 
 
 def save_within(runs: Runs, limit: float) -> None:
-    """Save the table of `within`."""
+    """Save the table of `check_within_limit`."""
     save_table(
         "learners-within",
-        within(runs, limit),
+        check_within_limit(runs, limit),
         "Whether the loss of each way to explore, the start included, lies within "
         f"{limit:g}% of the index policy's reward at the upper end of its 95% interval.",
         formats=".4f",
     )
 
 
-def leaders(runs: Mapping[str, Runs]) -> str:
+def describe_leaders(runs: Mapping[str, Runs]) -> str:
     """Return the learner of least loss in each comparison, in Markdown."""
     lines = []
     for sources, budgets in runs.items():
         for budget, learners in budgets.items():
-            whole = {n: c for n, c in learners.items() if len(c.expected) > 1}
-            first = min(whole, key=lambda name: whole[name].loss.value)
+            converged = {n: c for n, c in learners.items() if len(c.expected) > 1}
+            first = min(converged, key=lambda name: converged[name].loss.value)
             rivals = [
                 name
-                for name in whole
-                if name != first and difference(whole[name], whole[first]).low <= 0
+                for name in converged
+                if name != first and estimate_difference(converged[name], converged[first]).low <= 0
             ]
             tied = f"; {' and '.join(rivals)} not significantly more" if rivals else ""
             lines.append(
                 f"- {sources}, $M = {budget}$: **{first}** loses least, "
-                f"{100 * whole[first].loss.value:.2g}%{tied}."
+                f"{100 * converged[first].loss.value:.2g}%{tied}."
             )
     return "\n".join(lines)
 
@@ -272,9 +274,9 @@ def save_comparisons(few: Sources, few_runs: Runs, larger: Sources, many_runs: R
     """Save the numbers that the page quotes."""
     for arms, runs, prefix in ((few, few_runs, ""), (larger, many_runs, "many-")):
         budgets = sorted(runs)
-        for budget, place in ((budgets[0], ""), (budgets[-1], "second-")):
-            _save_losses(runs[budget], prefix, place)
-            _save_yardsticks(arms, budget, prefix, place)
+        for budget, ordinal in ((budgets[0], ""), (budgets[-1], "second-")):
+            _save_losses(runs[budget], prefix, ordinal)
+            _save_yardsticks(arms, budget, prefix, ordinal)
     counted = [c for runs in (few_runs, many_runs) for row in runs.values() for c in row.values()]
     save_value("learners-all-runs", sum(len(c.expected) + len(c.diverged) for c in counted))
     save_value("learners-all-diverged", sum(len(c.diverged) for c in counted))
@@ -306,34 +308,34 @@ def save_repeated(few: Sources, runs: Mapping[str, LearningCurves]) -> None:
         save_value(f"learners-{name}-again", float(again))
 
 
-def _save_losses(runs: Mapping[str, LearningCurves], prefix: str, place: str) -> None:
+def _save_losses(runs: Mapping[str, LearningCurves], prefix: str, ordinal: str) -> None:
     for short, name in SHORT.items():
         if name not in runs or len(runs[name].expected) < 2:
             continue
-        loss, key = runs[name].loss, f"learners-{prefix}{short}-{place}"
+        loss, key = runs[name].loss, f"learners-{prefix}{short}-{ordinal}"
         ends = (100 * loss.low, 100 * loss.high)
         save_value(f"{key}loss", 100 * loss.value, interval=ends, replications=loss.replications)
         save_value(f"{key}half", 100 * loss.half_width)
-    change = difference(runs[SHORT["ce"]], runs[SHORT["thompson"]])
-    save_value(f"learners-{prefix}thompson-{place}gain", 100 * change.value)
-    save_value(f"learners-{prefix}thompson-{place}gain-half", 100 * change.half_width)
+    change = estimate_difference(runs[SHORT["ce"]], runs[SHORT["thompson"]])
+    save_value(f"learners-{prefix}thompson-{ordinal}gain", 100 * change.value)
+    save_value(f"learners-{prefix}thompson-{ordinal}gain-half", 100 * change.half_width)
 
 
-def _save_yardsticks(arms: Sources, budget: int, prefix: str, place: str) -> None:
+def _save_yardsticks(arms: Sources, budget: int, prefix: str, ordinal: str) -> None:
     """Save what policies that know the parameters, or need none, lose in the long run."""
     index = long_run(arms, "whittle", budget)
-    save_value(f"learners-{prefix}{place}used", int(np.count_nonzero(index.frequency)))
+    save_value(f"learners-{prefix}{ordinal}used", int(np.count_nonzero(index.frequency)))
     for name, policy in (("robin", RoundRobinPolicy()), ("myopic", "greedy")):
         earned = long_run(arms, policy, budget).average_reward
         lost = max(100 * (1 - earned / index.average_reward), 0.0)
-        save_value(f"learners-{prefix}{name}-{place}loss", lost)
+        save_value(f"learners-{prefix}{name}-{ordinal}loss", lost)
 
 
 def _save_leaders(comparisons: list[Mapping[str, LearningCurves]]) -> None:
     least = []
     for learners in comparisons:
-        whole = {name: c.loss.value for name, c in learners.items() if len(c.expected) > 1}
-        least.append(min(whole, key=whole.__getitem__))
+        losses = {name: c.loss.value for name, c in learners.items() if len(c.expected) > 1}
+        least.append(min(losses, key=losses.__getitem__))
     save_value("learners-comparisons", len(least))
     save_value("learners-ce-ahead", least.count(SHORT["ce"]))
     save_value("learners-adaptive-leads", all(name.startswith("certainty") for name in least))
@@ -344,58 +346,59 @@ def _steps(values: Floats) -> str:
     if values.size < least_for_median():
         median = float(np.median(values))
         return f"{median:.0f}" if np.isfinite(median) else "never"
-    found = Estimate.median_of(values)
+    median_estimate = Estimate.median_of(values)
     middle, low, high = (
-        f"{v:.0f}" if np.isfinite(v) else "never" for v in (found.value, found.low, found.high)
+        f"{v:.0f}" if np.isfinite(v) else "never"
+        for v in (median_estimate.value, median_estimate.low, median_estimate.high)
     )
     return f"{middle} ({low}, {high})" if low != "never" else "never"
 
 
-def hard_case_sentences(table: pd.DataFrame, limit: float) -> str:
+def describe_hard_cases(table: pd.DataFrame, limit: float) -> str:
     """Say, in Markdown, who loses least in each case, and who holds where."""
     lines = []
-    for case, rows in groups(table[table.learner != INFORMED], "case"):
+    for case, rows in group_rows(table[table.learner != INFORMED], "case"):
         best = rows.loc[rows.regret.idxmin()]
         rivals = [
             row.learner
-            for row in rows_of(rows)
+            for row in iterate_rows(rows)
             if row.learner != best.learner and row.low <= best.high
         ]
         shared = f"; the intervals of {listed(rivals)} overlap with its own" if rivals else ""
         fails = list(rows.learner[~rows.holds])
-        whole = len(fails) == len(rows)
+        none_holds = len(fails) == len(rows)
         verdict = (
-            "none holds" if whole else f"all hold but {listed(fails)}" if fails else "all hold"
+            "none holds" if none_holds else f"all hold but {listed(fails)}" if fails else "all hold"
         )
         lines.append(
             f"- *{case}*: {best.learner} loses least, {100 * best.regret:.1f}% of the "
             f"bound{shared}. Within {100 * limit:.0f}% of the informed index policy, "
             f"{verdict}."
         )
-    robust = most_robust(table)
-    held = holding(table)[robust]
+    robust = find_most_robust(table)
+    held = list_held_cases(table)[robust]
     lost = [case for case in CASES if case not in held]
     end = f"It does not hold in: {listed(lost)}." if lost else "It holds in every case."
     lines.append(f"\nThe smallest loss in the worst case has **{robust}**. {end}")
     return "\n".join(lines)
 
 
-def regret_table(table: pd.DataFrame) -> pd.DataFrame:
+def tabulate_regrets(table: pd.DataFrame) -> pd.DataFrame:
     """Return regret in % of the bound with half the interval, learners by cases."""
     text = [
         plus_minus(100 * row.regret, 50 * (row.high - row.low), 1)
         + ("" if row.holds else " (does not hold)")
-        for row in rows_of(table)
+        for row in iterate_rows(table)
     ]
     wide = table.assign(text=text).pivot(index="learner", columns="case", values="text")
     return wide.loc[[INFORMED, *LEARNERS], list(CASES)].rename_axis(None, axis=1)
 
 
 def save_regrets(table: pd.DataFrame, limit: float) -> None:
-    """Save the table of `regret_table`."""
+    """Save the table of `tabulate_regrets`."""
     save_table(
         "learners-hard-regrets",
-        regret_table(table).rename_axis("learner"),
+        tabulate_regrets(table).rename_axis("learner"),
         "Regret in % of the relaxed bound, with half a 95% interval. A learner does not "
         f"hold in a case if it may lose more than {100 * limit:.0f}% of the bound to the index "
         "policy that knows the rates.",
@@ -407,7 +410,7 @@ def save_hard_cases(table: pd.DataFrame, replications: int, limit: float) -> Non
     save_value("learners-hard-limit", limit)
     save_value("learners-memory-costs", memory_costs(table))
     save_value("learners-hard-replications", replications)
-    for row in rows_of(table):
+    for row in iterate_rows(table):
         name = f"learners-hard-{_slug(row.case)}-{_slug(row.learner)}"
         save_value(name, 100 * row.regret, interval=(100 * row.low, 100 * row.high),
                    replications=replications)  # fmt: skip
@@ -417,11 +420,11 @@ def _slug(name: str) -> str:
     return name.lower().replace(",", "").replace(" ", "-")
 
 
-def one_age_table(found: dict[str, LearningCurves]) -> pd.DataFrame:
+def tabulate_one_age(curves: dict[str, LearningCurves]) -> pd.DataFrame:
     """Return the losses over the last fifth of the epochs in %, over the streams."""
     rows = {}
     for key, name in WAYS.items():
-        late = 100 * late_losses(found[key])
+        late = 100 * late_losses(curves[key])
         rows[name] = {
             "least (%)": late.min(),
             "mean (%)": late.mean(),
@@ -430,10 +433,10 @@ def one_age_table(found: dict[str, LearningCurves]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("exploration")
 
 
-def save_one_age(found: dict[str, LearningCurves]) -> None:
+def save_one_age(curves: dict[str, LearningCurves]) -> None:
     """Save the table and the numbers that the page quotes."""
-    rows = one_age_table(found)
-    replications, horizon = found["ucb"].expected.shape
+    rows = tabulate_one_age(curves)
+    replications, horizon = curves["ucb"].expected.shape
     save_value("learners-locked-rarest", float(ONE_AGE.arrival_rate.min()))
     save_value("learners-locked-most", float(ONE_AGE.arrival_rate.max()))
     for key, name in WAYS.items():

@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.results import student_band
-from book.learning.learners import Runs, groups, late_losses, lost_so_far
+from book.learning.learners import Runs, accumulate_loss, group_rows, late_losses
 from scorecard import COLOURS, figure, save_data, save_figure
 
 STYLES = {
@@ -25,7 +25,7 @@ LEAST_LOSS = 0.01
 MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<", ">")
 
 
-def save_loss(id: str, runs: Runs, size: int) -> None:
+def draw_loss(id: str, runs: Runs, size: int) -> None:
     """Draw the share of the index policy's reward that was lost so far, with 95% bands."""
     fig, axes = figure(1, len(runs), height=4.2, sharey=True, squeeze=False)
     data = []
@@ -33,7 +33,7 @@ def save_loss(id: str, runs: Runs, size: int) -> None:
         for name, curves in learners.items():
             if len(curves.expected) < 2:
                 continue
-            epochs, lost = lost_so_far(curves)
+            epochs, lost = accumulate_loss(curves)
             mean, low, high = student_band(lost)
             colour, style = STYLES[name]
             drawn = [np.maximum(values, LEAST_LOSS) for values in (low, high, mean)]
@@ -113,22 +113,22 @@ def draw_hard_cases(table: pd.DataFrame, replications: int) -> None:
     names = [INFORMED, *LEARNERS]
     for number, name in enumerate(names):
         rows = table[table.learner == name].set_index("case").loc[list(CASES)]
-        place = np.arange(len(CASES)) + 0.12 * (number - (len(names) - 1) / 2)
+        position = np.arange(len(CASES)) + 0.12 * (number - (len(names) - 1) / 2)
         middle = 100 * rows.regret
         reach = 100 * np.array([rows.regret - rows.low, rows.high - rows.regret])
         axis.errorbar(
-            place, middle, reach, fmt=MARKERS[number], color=COLOURS[(number - 1) % len(COLOURS)],
-            label=name, capsize=2, markersize=5,
+            position, middle, reach, fmt=MARKERS[number],
+            color=COLOURS[(number - 1) % len(COLOURS)], label=name, capsize=2, markersize=5,
         )  # fmt: skip
     axis.set(xticks=range(len(CASES)), xticklabels=CASES, ylabel="regret (% of the relaxed bound)")
     axis.axhline(0, color="black", linewidth=0.6)
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     best = {
         case: rows.loc[rows.regret.idxmin(), "learner"]
-        for case, rows in groups(table[table.learner != INFORMED], "case")
+        for case, rows in group_rows(table[table.learner != INFORMED], "case")
     }
     leaders = "; ".join(f"{case}: {name}" for case, name in best.items())
-    worst = {case: float(rows.regret.max()) for case, rows in groups(table, "case")}
+    worst = {case: float(rows.regret.max()) for case, rows in group_rows(table, "case")}
     caption = (
         f"Regret against the relaxed bound: mean of {replications} draws of sources and arrivals "
         f"with 95% intervals. The learner that loses least, {leaders}."

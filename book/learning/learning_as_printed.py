@@ -1,7 +1,7 @@
 """What the page `learning-as-printed` computes: reward and divergence of the scheme of 2019.
 
 The paper does not print by what a state is divided before kappa multiplies it. With the largest u*
-the printed 160 comes out; `bounds_by_divisor` gives what other choices would.
+the printed 160 comes out; `evaluate_bounds` gives what other choices would.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Estimated:
 
 
 @dataclass(frozen=True)
-class Found:
+class Results:
     """All that the page's rows are judged by."""
 
     # The instance and the printed settings.
@@ -71,7 +71,7 @@ class Found:
     runs: Mapping[str, LearningCurves]
     # "with both cures" and "with neither" where states are not divided.
     raw: Mapping[str, LearningCurves]
-    by_c: pd.DataFrame  # rows of `by_step`: reward and engaged sources by c, at kappa
+    by_c: pd.DataFrame  # rows of `run_by_step`: reward and engaged sources by c, at kappa
     # Thresholds at their upper bounds, by what states are divided by, the page's first.
     divisors: Mapping[str, ThresholdValue]
     # Long-run reward of the index policy, and the relaxed bound.
@@ -81,7 +81,7 @@ class Found:
     # With neither cure, states divided or raw.
     free: FreeRuns
     free_raw: FreeRuns
-    condition: pd.DataFrame  # as `conditions` returns it
+    condition: pd.DataFrame  # as `condition_numbers` returns it
     # Reward of the best constant thresholds, inside the projection's bounds and free; states
     # divided, and raw.
     projected: float
@@ -92,7 +92,7 @@ class Found:
     estimated: Estimated  # estimates of a learner that knows no parameter
 
 
-def with_cures(options: LspeOptions) -> dict[str, LspeOptions]:
+def list_cures(options: LspeOptions) -> dict[str, LspeOptions]:
     """Return the scheme with both cures, one, or neither, from its options with both."""
     changed = partial(_changed, options)
     return {
@@ -103,7 +103,7 @@ def with_cures(options: LspeOptions) -> dict[str, LspeOptions]:
     }
 
 
-def play_all(
+def run_all(
     sources: Sources,
     options: Mapping[str, LspeOptions],
     *,
@@ -112,11 +112,13 @@ def play_all(
     seed: int,
 ) -> dict[str, LearningCurves]:
     """Run the scheme with each of several options, one crawl an epoch on average contents."""
-    made = {name: partial(Lspe, sources, option) for name, option in options.items()}
-    return compare_learners(sources, made, 1, horizon=horizon, replications=replications, seed=seed)
+    learners = {name: partial(Lspe, sources, option) for name, option in options.items()}
+    return compare_learners(
+        sources, learners, 1, horizon=horizon, replications=replications, seed=seed
+    )
 
 
-def bounds_by_divisor(sources: Sources, kappa: float) -> dict[str, ThresholdValue]:
+def evaluate_bounds(sources: Sources, kappa: float) -> dict[str, ThresholdValue]:
     """Return what thresholds at their upper bounds are worth, by what states are divided by."""
     divisors = {
         "the largest u*": sources.u_star.max(),
@@ -132,7 +134,7 @@ def bounds_by_divisor(sources: Sources, kappa: float) -> dict[str, ThresholdValu
     }
 
 
-def by_step(
+def run_by_step(
     sources: Sources,
     kappas: Sequence[float],
     steps: Sequence[float],
@@ -164,13 +166,19 @@ def by_step(
             ends.append(np.isclose(learner.thresholds(sources.u), sources.u_star).mean())
         row = {"kappa": kappa, "step": step}
         for name, sample in (("reward", rewards), ("engaged", engaged)):
-            found = Estimate.of(np.array(sample))
-            row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+            estimate = Estimate.of(np.array(sample))
+            row |= {
+                name: estimate.value,
+                f"{name}_low": estimate.low,
+                f"{name}_high": estimate.high,
+            }
         rows.append(row | {"at_bounds": float(np.mean(ends)), "runs": len(rewards)})
     return pd.DataFrame(rows)
 
 
-def steepness(sources: Sources, runs: Mapping[float, LearningCurves], horizon: int) -> pd.DataFrame:
+def measure_steepness(
+    sources: Sources, runs: Mapping[float, LearningCurves], horizon: int
+) -> pd.DataFrame:
     """Return reward and number of crawls by kappa: second halves of the runs, and exact values."""
     half = slice(horizon // 2, None)
     exact = {k: soft_threshold_value(sources, sources.u_star, k) for k in runs}
@@ -198,7 +206,7 @@ def share_at_bounds(
     return float(np.mean(ends))
 
 
-def best_mixture(
+def find_best_mixture(
     sources: Sources, kappa: float, crawls: float, *, scale: float, projected: bool
 ) -> float:
     """Return the most that constant thresholds earn at a mean number of crawls, drawn if need be.
@@ -214,11 +222,11 @@ def best_mixture(
     reward, rate = (np.array([getattr(v, name) for v in values]) for name in ("reward", "rate"))
     shares = np.kron(np.ones(len(grid)), np.eye(len(sources)))  # shares of one source sum to 1
     equal = np.append(np.ones(len(sources)), crawls)
-    found = linprog(-reward.ravel(), A_eq=np.vstack([shares, rate.ravel()]), b_eq=equal)
-    return float(-found.fun)
+    optimum = linprog(-reward.ravel(), A_eq=np.vstack([shares, rate.ravel()]), b_eq=equal)
+    return float(-optimum.fun)
 
 
-def free_runs(
+def run_without_cures(
     sources: Sources, options: LspeOptions, *, horizon: int, runs: int, seed: int
 ) -> FreeRuns:
     """Run the scheme without cures; look at exponents all the way, and at the matrix at the end."""
@@ -244,7 +252,7 @@ def free_runs(
     return FreeRuns(largest, float(np.mean(crawled)), tuple(ranks), tuple(diverged), size)
 
 
-def conditions(sources: Sources, kappa: float, epochs: int, seed: int) -> pd.DataFrame:
+def condition_numbers(sources: Sources, kappa: float, epochs: int, seed: int) -> pd.DataFrame:
     """Condition number of the mean of phi phi^T, by the model and by the scaling of the states."""
     mean = np.repeat(sources.u[None, :], epochs, axis=0)
     random = np.random.default_rng(seed).exponential(mean)
@@ -263,14 +271,14 @@ def decay_matters(sources: Sources, options: LspeOptions, *, horizon: int, seed:
     """Return whether the scheme crawls differently if it is given 1.5 times the decay rates."""
     wrong = Sources(sources.arrival_rate, sources.mean_utility, 1.5 * sources.decay_rate)
     content = mean_content(sources, horizon)
-    one, other = (
-        Lspe(known, options).play(sources, content, 1, np.random.default_rng(seed))
-        for known in (sources, wrong)
+    with_true, with_wrong = (
+        Lspe(believed, options).play(sources, content, 1, np.random.default_rng(seed))
+        for believed in (sources, wrong)
     )
-    return bool((one.crawls != other.crawls).any())
+    return bool((with_true.crawls != with_wrong.crawls).any())
 
 
-def estimated(sources: Sources, *, horizon: int, seed: int) -> Estimated:
+def learn_from_crawls(sources: Sources, *, horizon: int, seed: int) -> Estimated:
     """Let certainty equivalence learn from what one crawl an epoch finds."""
     arrivals = Arrivals(sources, Utility("exponential"))
     content = arrivals.sample(horizon, np.random.default_rng(seed))
@@ -306,7 +314,7 @@ APART = 0.05
 """Relative difference of two rewards from which on a choice counts as decisive."""
 
 
-def divisor_table(divisors: Mapping[str, ThresholdValue]) -> pd.DataFrame:
+def tabulate_divisors(divisors: Mapping[str, ThresholdValue]) -> pd.DataFrame:
     """Return reward and number of crawls as a table."""
     return pd.DataFrame(
         {
@@ -317,17 +325,17 @@ def divisor_table(divisors: Mapping[str, ThresholdValue]) -> pd.DataFrame:
 
 
 def save_by_divisor(divisors: Mapping[str, ThresholdValue]) -> None:
-    """Save the table of `divisor_table`."""
+    """Save the table of `tabulate_divisors`."""
     save_table(
         "learning-as-printed-divisors",
-        divisor_table(divisors),
+        tabulate_divisors(divisors),
         "Thresholds at their upper bounds, by what states are divided by before $\\kappa$ "
         "multiplies them: reward per epoch and sources crawled at an epoch, by renewal theory.",
         formats=".3f",
     )
 
 
-def keep_raw(raw: Mapping[str, LearningCurves]) -> None:
+def save_raw(raw: Mapping[str, LearningCurves]) -> None:
     """Keep what runs with raw states earn and crawl, bounds rounded outward to a whole unit."""
     cured, free = raw["with both cures"], raw["with neither"]
     save_value("printed-raw-runs", len(cured.expected) + len(cured.diverged))
@@ -342,7 +350,7 @@ def keep_raw(raw: Mapping[str, LearningCurves]) -> None:
         save_value("printed-raw-engaged", cured.engaged.mean())
 
 
-def keep_raw_without_cures(free: FreeRuns, projected: float, unprojected: float) -> None:
+def save_raw_without_cures(free: FreeRuns, projected: float, unprojected: float) -> None:
     """Keep what raw states do without the cures, and what the best thresholds earn on them."""
     save_value("printed-raw-free-crawled", free.crawled)
     save_value("printed-raw-free-rank", max(free.ranks))
@@ -352,7 +360,7 @@ def keep_raw_without_cures(free: FreeRuns, projected: float, unprojected: float)
 
 
 def save_conditions(condition: pd.DataFrame) -> None:
-    """Save the condition numbers of `conditions` as a table."""
+    """Save the condition numbers of `condition_numbers` as a table."""
     save_table(
         "learning-as-printed-conditions",
         condition.rename_axis("model"),
@@ -363,17 +371,17 @@ def save_conditions(condition: pd.DataFrame) -> None:
 
 
 def save_divergence_table(runs: Mapping[str, LearningCurves]) -> None:
-    """Save the table of `divergence_table`."""
+    """Save the table of `tabulate_divergence`."""
     total = max(len(c.diverged) + len(c.expected) for c in runs.values())
     save_table(
         "learning-as-printed-cures",
-        divergence_table(runs).rename_axis("cures"),
+        tabulate_divergence(runs).rename_axis("cures"),
         f"Of {total} runs each: how many diverged, when, and the mean reward per epoch of the "
         "others.",
     )
 
 
-def divergence_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
+def tabulate_divergence(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
     """Return how many runs diverged, when, and what the others earned."""
     rows = {}
     for name, curves in runs.items():
@@ -388,7 +396,7 @@ def divergence_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
     return pd.DataFrame(rows).T
 
 
-def statements(
+def collect_predicates(
     divisors: Mapping[str, ThresholdValue],
     share: float,
     earned: float,
@@ -409,14 +417,14 @@ def statements(
     }
 
 
-def keep_statements(
+def save_predicates(
     sources: Sources,
     divisors: Mapping[str, ThresholdValue],
     share: float,
     earned: float,
     points: pd.DataFrame,
 ) -> None:
-    """Keep the predicates, and what simple policies and the index policy do; as `statements`."""
+    """Save the predicates, and what simple policies and the index policy earn."""
     size = len(sources)
     drawn = random_reward(sources, np.full(size, 1 / size))
     turns = long_run(sources, RoundRobinPolicy(), 1).average_reward
@@ -428,8 +436,8 @@ def keep_statements(
     save_value("printed-largest", float(sources.u_star.max()))
     save_value("printed-never", never)
     save_value("printed-starves", never > 0)
-    found = statements(divisors, share, earned, (drawn, turns), points)
-    save_values("printed", found)
+    predicates = collect_predicates(divisors, share, earned, (drawn, turns), points)
+    save_values("printed", predicates)
 
 
 # Claims
@@ -441,31 +449,31 @@ CONTROLLED = {"B-kappa-mean": "sources crawled", "B-kappa-disp": "their deviatio
 WITH_ONE_CURE = {"B-cure-1": "projection alone", "B-cure-2": "regularisation alone"}
 
 
-def claims(found: Found) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return the verdicts of the page on rows of the document."""
-    return [*_inputs(found), *_earned(found), *_stable(found), *_known(found)]
+    return [*_inputs(results), *_earned(results), *_stable(results), *_known(results)]
 
 
-def _inputs(found: Found) -> Iterable[Claim]:
-    arms = found.sources
+def _inputs(results: Results) -> Iterable[Claim]:
+    arms = results.sources
     for i in range(len(arms)):
         rate, decay = float(arms.arrival_rate[i]), float(arms.decay[i])
         yield claim(f"B-t1-lam{i + 1}", rate)
         yield claim(f"B-t1-c{i + 1}", decay)
-        kept = arms.state_at_age(1000)[i] / arms.u_star[i]
-        yield claim(f"B-t1-M{i + 1}", bool(abs(kept - 1) < 1e-12))
+        share = arms.state_at_age(1000)[i] / arms.u_star[i]
+        yield claim(f"B-t1-M{i + 1}", bool(abs(share - 1) < 1e-12))
     yield claim("B-N-arms", [len(arms)])
-    yield claim("B-kappa", [found.kappa])
-    yield claim("B-gamma", [found.value_step])
-    yield claim("B-steps", [found.horizon])
+    yield claim("B-kappa", [results.kappa])
+    yield claim("B-gamma", [results.value_step])
+    yield claim("B-steps", [results.horizon])
 
 
-def _earned(found: Found) -> Iterable[Claim]:
-    arms, main = found.sources, found.runs["with both cures"]
+def _earned(results: Results) -> Iterable[Claim]:
+    arms, main = results.sources, results.runs["with both cures"]
     reward = Estimate.of(main.expected.mean(axis=1))
     engaged = Estimate.of(main.engaged.mean(axis=1))
-    first, *others = found.divisors.values()
-    other_c = found.by_c[found.by_c["kappa"] == found.kappa].iloc[1:]
+    first, *others = results.divisors.values()
+    other_c = results.by_c[results.by_c["kappa"] == results.kappa].iloc[1:]
     yield claim(
         "B-160",
         reward.value,
@@ -483,9 +491,9 @@ def _earned(found: Found) -> Iterable[Claim]:
         numbers={"at_bounds": first.engaged},
     )
     slides = printed_number("A-s-285")
-    yield claim("B-283", found.best, numbers={"slides": slides, "ceiling": found.ceiling})
+    yield claim("B-283", results.best, numbers={"slides": slides, "ceiling": results.ceiling})
     best, second = np.sort(arms.u)[:-3:-1]
-    raw = mean_reward(found.raw["with both cures"])
+    raw = mean_reward(results.raw["with both cures"])
     yield claim(
         "B-between",
         bool(second < reward.low and reward.high < best),
@@ -493,11 +501,11 @@ def _earned(found: Found) -> Iterable[Claim]:
     )
     yield claim(
         "B-smaller",
-        bool(reward.high < found.best),
-        numbers={"reward": reward.value, "index_policy": found.best, "raw": raw},
+        bool(reward.high < results.best),
+        numbers={"reward": reward.value, "index_policy": results.best, "raw": raw},
     )
     ones = Sources(arms.arrival_rate, np.ones(len(arms)), arms.decay_rate)
-    without = soft_threshold_value(ones, ones.u_star, found.kappa).average_reward
+    without = soft_threshold_value(ones, ones.u_star, results.kappa).average_reward
     best, second = np.sort(ones.u)[:-3:-1]
     printed = printed_number("B-160")
     yield claim(
@@ -506,27 +514,27 @@ def _earned(found: Found) -> Iterable[Claim]:
         numbers={"best": best, "second": second, "printed": printed, "at_bounds": without},
     )
     for row, column in CONTROLLED.items():
-        values = found.steepness[column]
+        values = results.steepness[column]
         by_kappa = values.to_dict()
         yield claim(row, bool((np.diff(values) < 0).all()), numbers={"by_kappa": by_kappa})
 
 
-def _stable(found: Found) -> Iterable[Claim]:
-    yield from _instability(found)
-    yield from _causes(found)
-    count = {name: len(c.diverged) for name, c in found.runs.items()}
+def _stable(results: Results) -> Iterable[Claim]:
+    yield from _instability(results)
+    yield from _causes(results)
+    count = {name: len(c.diverged) for name, c in results.runs.items()}
     worse = count["with neither"] > 0
     for row, name in WITH_ONE_CURE.items():
-        numbers = {"diverged": count[name], "reward": mean_reward(found.runs[name])}
+        numbers = {"diverged": count[name], "reward": mean_reward(results.runs[name])}
         holds = count[name] == 0 and worse
-        yield claim(row, holds, numbers=numbers | _without_cures(found))
+        yield claim(row, holds, numbers=numbers | _without_cures(results))
     cured = count["with both cures"]
     yield claim(
         "B-cures-help",
         cured == 0 and worse,
-        numbers={"diverged": cured} | _without_cures(found) | _raw_without_cures(found),
+        numbers={"diverged": cured} | _without_cures(results) | _raw_without_cures(results),
     )
-    arms = found.sources
+    arms = results.sources
     ages = np.array([[age, 1 + age % 2, 1, 1][: len(arms)] for age in (1, 2)])
     levels = np.array([whittle_threshold(arms, arms.state_at_age(age)) for age in ages])
     above = np.flatnonzero((levels > arms.u_star).any(axis=0)) + 1
@@ -535,27 +543,27 @@ def _stable(found: Found) -> Iterable[Claim]:
         bool((levels <= arms.u_star).all()),
         numbers={
             "above": above,
-            "projected": found.projected,
-            "free": found.unprojected,
-            "raw_projected": found.raw_projected,
-            "raw_free": found.raw_unprojected,
+            "projected": results.projected,
+            "free": results.unprojected,
+            "raw_projected": results.raw_projected,
+            "raw_free": results.raw_unprojected,
         },
     )
 
 
-def _instability(found: Found) -> Iterable[Claim]:
-    free = found.runs["with neither"]
+def _instability(results: Results) -> Iterable[Claim]:
+    free = results.runs["with neither"]
     total = len(free.diverged) + len(free.expected)
     half = np.median([epoch for _, epoch in free.diverged]) if free.diverged else np.inf
     yield claim(
         "B-instability",
-        bool(len(free.diverged) > 0.5 * total and half < found.horizon / 2),
-        numbers={"half": half} | _without_cures(found) | _raw_without_cures(found),
+        bool(len(free.diverged) > 0.5 * total and half < results.horizon / 2),
+        numbers={"half": half} | _without_cures(results) | _raw_without_cures(results),
     )
 
 
-def _causes(found: Found) -> Iterable[Claim]:
-    free, raw = found.free, found.free_raw
+def _causes(results: Results) -> Iterable[Claim]:
+    free, raw = results.free, results.free_raw
     yield claim(
         "B-cause-1",
         free.exponent > OVERFLOW,
@@ -568,7 +576,7 @@ def _causes(found: Found) -> Iterable[Claim]:
     )
     ranks = [r for r, over in zip(free.ranks, free.diverged, strict=True) if over]
     rank = max(ranks, default=free.features)
-    _, divided, centred = found.condition.iloc[0]
+    _, divided, centred = results.condition.iloc[0]
     yield claim(
         "B-cause-2",
         rank < free.features,
@@ -581,33 +589,33 @@ def _causes(found: Found) -> Iterable[Claim]:
     )
 
 
-def _without_cures(found: Found) -> dict[str, int]:
+def _without_cures(results: Results) -> dict[str, int]:
     """Return how many runs with neither cure diverge, and how many there are."""
-    free = found.runs["with neither"]
+    free = results.runs["with neither"]
     diverged = len(free.diverged)
     return {"without_cures": diverged, "runs": diverged + len(free.expected)}
 
 
-def _raw_without_cures(found: Found) -> dict[str, float]:
+def _raw_without_cures(results: Results) -> dict[str, float]:
     """Return the same with states that are not divided, and what such runs do."""
-    raw, ends = found.raw["with neither"], found.free_raw
+    raw, ends = results.raw["with neither"], results.free_raw
     diverged = len(raw.diverged)
     counts = {"raw_diverged": diverged, "raw_runs": diverged + len(raw.expected)}
     return counts | {"raw_crawled": ends.crawled, "raw_rank": max(ends.ranks)}
 
 
-def _known(found: Found) -> Iterable[Claim]:
+def _known(results: Results) -> Iterable[Claim]:
     yield claim("B-intro-online")
-    yield claim("B-little-info", not found.decay_matters, basis="judged")
-    error, earned = found.estimated.error, found.estimated.earned
+    yield claim("B-little-info", not results.decay_matters, basis="judged")
+    error, earned = results.estimated.error, results.estimated.earned
     yield claim(
         "B-observed",
         True,
         basis="judged",
         condition=error < 0.2,
-        numbers={"crawls": found.horizon, "error": error},
+        numbers={"crawls": results.horizon, "error": error},
     )
-    numbers = {"earned": earned, "epochs": found.horizon}
+    numbers = {"earned": earned, "epochs": results.horizon}
     yield claim("B-index-needs", True, basis="judged", numbers=numbers)
 
 

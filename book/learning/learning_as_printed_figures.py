@@ -16,13 +16,13 @@ from scorecard import COLOURS, figure, save_data, save_figure, save_table, save_
 from scorecard.text import counted
 
 
-def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float) -> None:
+def draw_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float) -> None:
     """Draw the reward of the runs in blocks of epochs, with constant levels to compare with."""
     runs, horizon = main.expected.shape
     block = max(horizon // 100, 1)
     mean, low, high = main.curve(block)
-    each = main.expected[:, : len(mean) * block].reshape(runs, -1, block).mean(axis=2)
-    spread = np.quantile(each, [0.05, 0.95], axis=0)
+    blocks = main.expected[:, : len(mean) * block].reshape(runs, -1, block).mean(axis=2)
+    spread = np.quantile(blocks, [0.05, 0.95], axis=0)
     epochs = (np.arange(len(mean)) + 0.5) * block
     fig, axis = figure(height=4.2)
     axis.fill_between(
@@ -61,12 +61,12 @@ def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float)
         "engaged": engaged,
     }
     for name, sample in samples.items():
-        found = Estimate.of(sample)
-        save_value(f"printed-{name}", found.value, interval=found.interval, replications=runs)
+        estimate = Estimate.of(sample)
+        save_value(f"printed-{name}", estimate.value, interval=estimate.interval, replications=runs)
 
 
-def _save_runs(whole: Floats, late: Floats, engaged: Floats) -> None:
-    columns = {"run": np.arange(whole.size), "reward": whole, "late_reward": late}
+def _save_runs(rewards: Floats, late: Floats, engaged: Floats) -> None:
+    columns = {"run": np.arange(rewards.size), "reward": rewards, "late_reward": late}
     save_data(
         "learning-as-printed-runs",
         pd.DataFrame(columns | {"sources_crawled": engaged}),
@@ -80,16 +80,16 @@ def _save_runs(whole: Floats, late: Floats, engaged: Floats) -> None:
     )
 
 
-def save_by_step(sources: Sources, found: pd.DataFrame) -> None:
+def draw_by_step(sources: Sources, by_step: pd.DataFrame) -> None:
     """Draw reward against kappa by c, with what the upper bounds are worth."""
-    kappas = found["kappa"].to_numpy()
+    kappas = by_step["kappa"].to_numpy()
     grid = np.geomspace(kappas.min() / 1.5, kappas.max() * 1.5, 60)
     exact = [soft_threshold_value(sources, sources.u_star, k).average_reward for k in grid]
     fig, axis = figure(height=3.4)
     axis.plot(grid, exact, color=COLOURS[0], label="thresholds at their upper bounds, exact")
     styles = zip(COLOURS[1:], "os^v", (9, 7, 6, 5), strict=False)
     for (colour, mark, size), (step, rows) in zip(
-        styles, found.groupby("step", sort=False), strict=False
+        styles, by_step.groupby("step", sort=False), strict=False
     ):
         spread = [rows["reward"] - rows["reward_low"], rows["reward_high"] - rows["reward"]]
         look = {"fmt": mark, "color": colour, "markersize": size, "markerfacecolor": "none"}
@@ -99,22 +99,22 @@ def save_by_step(sources: Sources, found: pd.DataFrame) -> None:
     axis.set_xticks(np.unique(kappas), [f"{k:g}" for k in np.unique(kappas)])
     axis.minorticks_off()
     axis.legend()
-    ends = found.groupby("step", sort=False)["at_bounds"].mean()
+    ends = by_step.groupby("step", sort=False)["at_bounds"].mean()
     values_text = ", ".join(f"{100 * share:.0f}% at $c = {step:g}$" for step, share in ends.items())
     plain = ", ".join(f"{100 * share:.0f}% at c = {step:g}" for step, share in ends.items())
     save_figure(
         "learning-as-printed-steps",
         fig,
-        found,
+        by_step,
         caption="Reward of the printed scheme over the second halves of "
-        f"{found['runs'].min()} runs or more of each $\\kappa$ and $c$, with 95% intervals, and "
+        f"{by_step['runs'].min()} runs or more of each $\\kappa$ and $c$, with 95% intervals, and "
         f"what the upper bounds are worth. Of the thresholds {values_text} end on their bounds.",
         alt="Reward against kappa: a curve for thresholds at their upper bounds, and marks for "
         f"runs with several step sizes. Of the thresholds {plain} end on their bounds.",
     )
 
 
-def save_steepness(sources: Sources, points: pd.DataFrame, runs: int) -> None:
+def draw_steepness(sources: Sources, points: pd.DataFrame, runs: int) -> None:
     """Draw mean and deviation of the number of crawled sources against kappa."""
     grid = np.geomspace(points.index.min() / 1.5, points.index.max() * 1.5, 60)
     exact = [soft_threshold_value(sources, sources.u_star, k) for k in grid]
@@ -152,7 +152,7 @@ def save_steepness(sources: Sources, points: pd.DataFrame, runs: int) -> None:
     )
 
 
-def save_divergence(runs: Mapping[str, LearningCurves], horizon: int) -> None:
+def draw_divergence(runs: Mapping[str, LearningCurves], horizon: int) -> None:
     """Draw the share of runs that have diverged by an epoch, with the cures and without."""
     times = np.unique(np.geomspace(1, horizon, 300).astype(int))
     fig, axis = figure(height=3.4)

@@ -56,7 +56,7 @@ class Experiment:
         return q
 
 
-def starts(sources: Sources, budget: int, handicap: float) -> dict[str, Floats]:
+def initial_thresholds(sources: Sources, budget: int, handicap: float) -> dict[str, Floats]:
     """Return zero thresholds, and a bad start for the sources that the index policy crawls most.
 
     `handicap`: threshold of those at the bad start, in units of the largest u*.
@@ -67,19 +67,19 @@ def starts(sources: Sources, budget: int, handicap: float) -> dict[str, Floats]:
     return {ZERO: np.zeros(len(sources)), BAD: bad}
 
 
-def differences() -> pd.DataFrame:
+def list_differences() -> pd.DataFrame:
     """Return the options in which the printed and the corrected scheme differ."""
-    one, other = LspeOptions.as_printed(), LspeOptions.corrected()
+    printed, corrected = LspeOptions.as_printed(), LspeOptions.corrected()
     rows = {
-        f.name: (str(getattr(one, f.name)), str(getattr(other, f.name)))
-        for f in fields(one)
-        if getattr(one, f.name) != getattr(other, f.name)
+        f.name: (str(getattr(printed, f.name)), str(getattr(corrected, f.name)))
+        for f in fields(printed)
+        if getattr(printed, f.name) != getattr(corrected, f.name)
     }
     frame = pd.DataFrame(rows, index=["as printed", "corrected"])
     return frame.T.rename_axis("option")
 
 
-def gradient_table(
+def tabulate_gradient_errors(
     sources: Sources, points: Iterable[Floats], options: LspeOptions
 ) -> pd.DataFrame:
     """Hold the gradient formula, whole and with the printed parts, against finite differences."""
@@ -93,10 +93,10 @@ def gradient_table(
     checks = {name: [gradient_check(sources, q, o) for q in at] for name, o in readings.items()}
     rows = {
         name: {
-            "median cosine with the true gradient": np.median([c.cosine for c in found]),
-            "largest relative error": max(c.relative_error for c in found),
+            "median cosine with the true gradient": np.median([c.cosine for c in errors]),
+            "largest relative error": max(c.relative_error for c in errors),
         }
-        for name, found in checks.items()
+        for name, errors in checks.items()
     }
     return pd.DataFrame(rows).T.rename_axis("two sources, one an epoch")
 
@@ -118,7 +118,7 @@ def gradient_error(policy: FrozenPolicy, q: Floats, unit: float, width: float = 
     return float(np.linalg.norm(policy.gradient(q) - numeric) / size)
 
 
-def variants(options: LspeOptions, unit: float) -> dict[str, LspeOptions]:
+def list_variants(options: LspeOptions, unit: float) -> dict[str, LspeOptions]:
     """Return the corrected options, and these with one correction taken back; `unit` is u*'s."""
     changes: dict[str, dict[str, Any]] = {
         "corrected": {},
@@ -151,7 +151,7 @@ def ablate(experiment: Experiment, budget: int, options: Mapping[str, LspeOption
         run = experiment.play(budget, start, chosen)
         if len(run.q) < 2:
             continue
-        kept = run.greedy_rewards(experiment.sources, chosen, budget)
+        without_draws = run.greedy_rewards(experiment.sources, chosen, budget)
         late = run.late()
         rows.append(
             {
@@ -160,8 +160,8 @@ def ablate(experiment: Experiment, budget: int, options: Mapping[str, LspeOption
                 "reward": late.value,
                 "low": late.low,
                 "high": late.high,
-                "without draws": kept.mean(),
-                "optimal": int(np.isclose(kept, best).sum()),
+                "without draws": without_draws.mean(),
+                "optimal": int(np.isclose(without_draws, best).sum()),
                 "runs": len(run.q),
                 "diverged": len(run.diverged),
             }
@@ -169,7 +169,9 @@ def ablate(experiment: Experiment, budget: int, options: Mapping[str, LspeOption
     return pd.DataFrame(rows)
 
 
-def tune(experiment: Experiment, budget: int, option: str, values: Iterable[float]) -> pd.DataFrame:
+def tune_option(
+    experiment: Experiment, budget: int, option: str, values: Iterable[float]
+) -> pd.DataFrame:
     """Run the scheme with several values of one option, from each start.
 
     Returns: by value: the late reward for each start, with its interval, and the lowest of any
@@ -188,7 +190,7 @@ def tune(experiment: Experiment, budget: int, option: str, values: Iterable[floa
     return pd.DataFrame(rows).T.rename_axis(option)
 
 
-def exact_by_kappa(
+def evaluate_by_kappa(
     sources: Sources, options: LspeOptions, budget: int, cap: int, kappas: Iterable[float]
 ) -> pd.DataFrame:
     """Return by kappa what zero thresholds and the best constant ones earn, by exact chains."""
@@ -204,7 +206,7 @@ def exact_by_kappa(
     return pd.DataFrame(rows).T.rename_axis("kappa")
 
 
-def remains(experiment: Experiment, budgets: Iterable[int], cap: int) -> pd.DataFrame:
+def decompose_loss(experiment: Experiment, budgets: Iterable[int], cap: int) -> pd.DataFrame:
     """Return the loss of the scheme against the index policy by its causes, budget and start."""
     rows, sources, options = {}, experiment.sources, experiment.options
     for budget in budgets:
@@ -238,19 +240,19 @@ CLEAR = 0.005
 """Share of the index policy's reward from which on a difference counts."""
 
 
-def of_learning(
-    index: float, at_bad: float, late: Mapping[str, float], kept: Mapping[str, Floats]
+def collect_learning_predicates(
+    index: float, at_bad: float, late: Mapping[str, float], without_draws: Mapping[str, Floats]
 ) -> dict[str, bool]:
     """Return what is true of the runs at the first budget."""
     missing = index - late[ZERO]
-    undrawn = index - float(np.mean(kept[ZERO]))
+    undrawn = index - float(np.mean(without_draws[ZERO]))
     return {
         "learns": late[BAD] > at_bad + CLEAR * index,
         "drawing-costs": bool(missing > CLEAR * index and undrawn < missing / 2),
     }
 
 
-def of_climbing(index: float, drawn: float, constant: float) -> dict[str, bool]:
+def collect_climb_predicates(index: float, drawn: float, constant: float) -> dict[str, bool]:
     """Return what is true of the exact climbs with quadratic and with constant thresholds."""
     return {
         "climb-is-certain": drawn > (1 - CLEAR) * index,
@@ -258,16 +260,16 @@ def of_climbing(index: float, drawn: float, constant: float) -> dict[str, bool]:
     }
 
 
-def of_the_projection(sources: Sources) -> tuple[int, int, bool]:
+def compare_projected_intervals(sources: Sources) -> tuple[int, int, bool]:
     """Return the source of largest u, that of least u*, and whether their intervals are apart."""
     rich, poor = int(np.argmax(sources.u)), int(np.argmin(sources.u_star))
     return rich, poor, bool(sources.u[rich] > sources.u_star[poor])
 
 
-def of_what_remains(zero: pd.Series, bad: pd.Series, stuck: float) -> dict[str, bool]:
+def collect_remaining_predicates(zero: pd.Series, bad: pd.Series, stuck: float) -> dict[str, bool]:
     """Return what is true of the runs and climbs at the second budget."""
     index = float(zero["index policy"])
-    best = max(float(one["climbed off-line"]) for one in (zero, bad))
+    best = max(float(row["climbed off-line"]) for row in (zero, bad))
     away = float(bad["climbed off-line"] - bad["learned"])
     return {
         "form-lacks": best < (1 - 1e-4) * index,
@@ -276,7 +278,7 @@ def of_what_remains(zero: pd.Series, bad: pd.Series, stuck: float) -> dict[str, 
     }
 
 
-def keep(statements: Mapping[str, bool]) -> None:
+def save_predicates(statements: Mapping[str, bool]) -> None:
     """Keep predicates of the page."""
     for name, true in statements.items():
         save_value(f"corrected-{name}", bool(true))
@@ -287,9 +289,9 @@ def wall_costs(apart: bool, walled: float, free: float, index: float) -> bool:
     return bool(apart and walled < free - CLEAR * index)
 
 
-def keep_projection(sources: Sources, walled: float, free: float, index: float) -> None:
+def save_projection(sources: Sources, walled: float, free: float, index: float) -> None:
     """Keep the two sources whose intervals are compared, whether these are apart, and the cost."""
-    rich, poor, apart = of_the_projection(sources)
+    rich, poor, apart = compare_projected_intervals(sources)
     save_value("corrected-wall-costs", wall_costs(apart, walled, free, index))
     save_value("corrected-rich", rich + 1)
     save_value("corrected-rich-low", sources.u[rich])
@@ -298,7 +300,7 @@ def keep_projection(sources: Sources, walled: float, free: float, index: float) 
     save_value("corrected-apart", apart)
 
 
-def keep_remains(remains: pd.DataFrame, budget: int, stuck: float) -> None:
+def save_remains(remains: pd.DataFrame, budget: int, stuck: float) -> None:
     """Keep what the page quotes of the second budget, and its predicates; save the table."""
     zero, bad = (remains[f"M = {budget}, {start}"] for start in (ZERO, BAD))
     save_value("corrected-form-gap", 1 - zero["climbed off-line"] / zero["index policy"])
@@ -308,7 +310,7 @@ def keep_remains(remains: pd.DataFrame, budget: int, stuck: float) -> None:
     save_value("corrected-second-greedy", zero["learned, without draws"])
     save_value("corrected-stuck", stuck)
     save_value("corrected-myopic-second", zero["largest content first"])
-    keep(of_what_remains(zero, bad, stuck))
+    save_predicates(collect_remaining_predicates(zero, bad, stuck))
     save_table(
         "learning-corrected-remains",
         remains,
@@ -319,8 +321,8 @@ def keep_remains(remains: pd.DataFrame, budget: int, stuck: float) -> None:
     )
 
 
-def save_runs(runs: Mapping[str, Learned], kept: Mapping[str, Floats]) -> None:
-    """Save what every single run earned; as `of_learning`."""
+def save_runs(runs: Mapping[str, Learned], without_draws: Mapping[str, Floats]) -> None:
+    """Save what every single run earned; as `collect_learning_predicates`."""
     rows = pd.concat(
         [
             pd.DataFrame(
@@ -329,7 +331,7 @@ def save_runs(runs: Mapping[str, Learned], kept: Mapping[str, Floats]) -> None:
                     "run": np.arange(len(run.expected)),
                     "reward": run.expected.mean(axis=1),
                     "late_reward": run.late_rewards(),
-                    "without_draws": kept[name],
+                    "without_draws": without_draws[name],
                 }
             )
             for name, run in runs.items()
@@ -351,11 +353,11 @@ def save_runs(runs: Mapping[str, Learned], kept: Mapping[str, Floats]) -> None:
 
 
 def save_learned(
-    runs: Mapping[str, Learned], kept: Mapping[str, Floats], index: float, at_bad: float
+    runs: Mapping[str, Learned], without_draws: Mapping[str, Floats], index: float, at_bad: float
 ) -> None:
     """Save the page's numbers on the runs at the first budget."""
     ends = {name: run.late().value for name, run in runs.items()}
-    keep(of_learning(index, at_bad, ends, kept))
+    save_predicates(collect_learning_predicates(index, at_bad, ends, without_draws))
     for short, name in (("zero", ZERO), ("bad", BAD)):
         late = runs[name].late()
         save_value(
@@ -364,30 +366,30 @@ def save_learned(
             interval=late.interval,
             replications=late.replications,
         )
-        best = np.isclose(kept[name], index, rtol=1e-9)
+        best = np.isclose(without_draws[name], index, rtol=1e-9)
         save_value(f"corrected-{short}-optimal", int(best.sum()))
 
 
 def save_differences() -> None:
-    """Save the table of `differences`."""
+    """Save the table of `list_differences`."""
     save_table(
         "learning-corrected-options",
-        differences(),
+        list_differences(),
         "The options in which the printed and the corrected scheme differ.",
     )
 
 
 def save_gradients(gradients: pd.DataFrame) -> None:
-    """Save the table of `gradient_table`."""
+    """Save the table of `tabulate_gradient_errors`."""
     save_gradient_errors("learning-corrected-gradients", gradients)
 
 
 def save_variants(ablation: pd.DataFrame, index: float) -> None:
-    """Save the table of `ablation_table`, and how many runs diverged."""
+    """Save the table of `tabulate_ablation`, and how many runs diverged."""
     save_value("corrected-diverged", int(ablation.diverged.sum()))
     save_table(
         "learning-corrected-variants",
-        ablation_table(ablation),
+        tabulate_ablation(ablation),
         "The corrected scheme and each variant of it, by start: reward in the last fifth of the "
         "runs, long-run reward of the learned thresholds without draws, runs in which that is the "
         f"index policy's ({index:.2f}), and runs in all.",
@@ -395,11 +397,11 @@ def save_variants(ablation: pd.DataFrame, index: float) -> None:
     )
 
 
-def ablation_table(ablation: pd.DataFrame) -> pd.DataFrame:
+def tabulate_ablation(ablation: pd.DataFrame) -> pd.DataFrame:
     """Return the ablation, variants by starts."""
-    kept = ["reward", "without draws", "optimal", "runs"]
-    kept += ["diverged"] if ablation.diverged.any() else []
-    wide = ablation.pivot(index="taken back", columns="start", values=kept)
+    columns = ["reward", "without draws", "optimal", "runs"]
+    columns += ["diverged"] if ablation.diverged.any() else []
+    wide = ablation.pivot(index="taken back", columns="start", values=columns)
     wide = wide.loc[list(dict.fromkeys(ablation["taken back"]))].round(1)
     wide.columns = pd.Index([", ".join(map(str, column)) for column in wide.columns])
     counts = [name for name in map(str, wide) if not name.startswith(("reward", "without"))]

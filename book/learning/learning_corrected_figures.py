@@ -19,7 +19,7 @@ LEAST_LOSS = 0.01
 """Per cent; where a smaller loss is drawn."""
 
 
-def save_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget: int) -> None:
+def draw_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget: int) -> None:
     """Draw reward per epoch in blocks, with 95% bands."""
     horizon = next(iter(runs.values())).expected.shape[1]
     block = max(horizon // 100, 1)
@@ -62,20 +62,20 @@ def save_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
     )
 
 
-def save_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
+def draw_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
     """Draw the late reward of each variant, from both starts, with 95% intervals."""
     names = list(dict.fromkeys(ablation["taken back"]))
-    place = {name: len(names) - 1 - i for i, name in enumerate(names)}
+    position = {name: len(names) - 1 - i for i, name in enumerate(names)}
     fig, axis = figure(height=4.4)
     styles = zip(COLOURS, "os", (0.14, -0.14), ablation.groupby("start", sort=False), strict=False)
-    for colour, marker, shift, (start, part) in styles:
-        reach = [part.reward - part.low, part.high - part.reward]
+    for colour, marker, shift, (start, rows) in styles:
+        reach = [rows.reward - rows.low, rows.high - rows.reward]
         axis.errorbar(
-            part.reward, part["taken back"].map(place) + shift, xerr=reach, fmt=marker,
+            rows.reward, rows["taken back"].map(position) + shift, xerr=reach, fmt=marker,
             color=colour, markersize=5, capsize=3, label=start,
         )  # fmt: skip
     axis.axvline(index, color="black", linewidth=1, label=f"index policy, {index:.1f}")
-    axis.set_yticks(list(place.values()), names)
+    axis.set_yticks(list(position.values()), names)
     axis.set(xlabel="reward per epoch, last fifth of the epochs (value units)")
     axis.set(xlim=(0, 1.06 * index))
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
@@ -93,7 +93,7 @@ def save_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
     )
 
 
-def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, budget: int) -> None:
+def draw_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, budget: int) -> None:
     """Draw the loss against kappa and against c; `by_kappa` has the exact values too."""
 
     def loss(reward: ArrayLike) -> Floats:
@@ -128,8 +128,8 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small"
     )
     clauses = [
-        f"at {name} = {frame.index[-1]:g} {loss_in_words(frame[ZERO].iloc[-1], index)} from zero "
-        f"and {loss_in_words(frame[BAD].iloc[-1], index)} from the bad start"
+        f"at {name} = {frame.index[-1]:g} {describe_loss(frame[ZERO].iloc[-1], index)} from zero "
+        f"and {describe_loss(frame[BAD].iloc[-1], index)} from the bad start"
         for name, frame in (("kappa", by_kappa), ("c", by_step))
     ]
     save_figure(
@@ -143,7 +143,7 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
     )
 
 
-def loss_in_words(reward: float, index: float) -> str:
+def describe_loss(reward: float, index: float) -> str:
     """Return the loss against the index policy, which a figure cannot show below its floor."""
     loss = 100 * (1 - reward / index)
     return f"{loss:.2g}%" if loss >= LEAST_LOSS else f"less than {LEAST_LOSS:g}%"

@@ -32,7 +32,7 @@ from analysis.learning.scheme.thresholds import (
     soft_threshold_value,
     whittle_threshold,
 )
-from book.learning.shared import error_bound, error_text, save_gradient_errors
+from book.learning.shared import error_bound, format_error, save_gradient_errors
 from scorecard import Claim, claim, save_table
 from scorecard.prints import printed_rows
 
@@ -55,9 +55,9 @@ class Content:
     budget: int
     lifetime: int
     thinning: float  # as `thinning_error` returns it
-    left: Floats  # share of interest that an epoch leaves, by `interest_left`; shape (N,)
+    left: Floats  # share of interest that an epoch leaves, by `integrate_interest`; shape (N,)
     draws: Floats  # Z of source 1; shape (T,)
-    misses: pd.DataFrame  # as `content_misses` returns it
+    misses: pd.DataFrame  # as `measure_content_misses` returns it
     orbit: Floats  # content at ages 1, 2, ; shape (A, N)
     cycle: Cycle  # of the index policy
     contents: Floats  # before a crawl under the index policy, in the long run; shape (N, T)
@@ -81,16 +81,16 @@ class Index:
     closed: Floats
     defined: float  # largest difference of the closed form to the index by its definition
     outside: Floats  # (4) above u*; shape (N,)
-    passive_ages: Floats  # as `best_ages` returns it, at rising charges
+    passive_ages: Floats  # as `find_best_ages` returns it, at rising charges
     beyond: Floats  # as `share_beyond` returns it
-    same_crawls: bool  # as `ranks_as_the_index` returns it
+    same_crawls: bool  # as `ranks_like_index` returns it
     # Long-run reward of the index policy, and the relaxed bound.
     reward: float
     ceiling: float
-    agreement: dict[int, float]  # as `threshold_agreement` returns it, by N_0
-    least_change: float  # as `least_change` returns it
+    agreement: dict[int, float]  # as `measure_threshold_agreement` returns it, by N_0
+    least_change: float  # as `find_least_change` returns it
     fit: ThresholdFit  # forms of section V fitted to the thresholds
-    repeats: dict[int, tuple[int, float]]  # as `repetition` returns it, by N_0
+    repeats: dict[int, tuple[int, float]]  # as `measure_repetition` returns it, by N_0
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,12 @@ class Rule:
     # The instance and the steepness.
     sources: Sources
     kappa: float
-    logit: pd.DataFrame  # as `nearness_of_the_logit` returns it
+    logit: pd.DataFrame  # as `compare_logit_with_step` returns it
     # On the chain of two sources.
     transitions: Transitions
     poisson: Poisson
     recursion: Recursion
-    gradients: pd.DataFrame  # as `gradient_table` returns it, at `points` points
+    gradients: pd.DataFrame  # as `tabulate_gradient_errors` returns it, at `points` points
     points: int  # number of points
     ranks: tuple[int, int]  # of B without and with its step at n = 0, after the steps to n = 1
     length: int  # number of features
@@ -119,15 +119,15 @@ class Rule:
     step_numbers: tuple[float, ...]
 
 
-def interest_left(sources: Sources) -> Floats:
+def integrate_interest(sources: Sources) -> Floats:
     """Integrate w' = -c w over an epoch from w = 1, by Runge and Kutta's method; shape (N,)."""
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda _, w: -sources.decay * w, (0.0, 1.0), np.ones(len(sources)), rtol=1e-11, atol=1e-13
     )
-    return np.asarray(found.y[:, -1], dtype=np.float64)
+    return np.asarray(solution.y[:, -1], dtype=np.float64)
 
 
-def content_misses(
+def measure_content_misses(
     arrivals: Floats, decay: float, lifetimes: Iterable[int], crawls: Iterable[int]
 ) -> pd.DataFrame:
     """Return the most by which (1) misses the content by its definition, without and with crawls.
@@ -138,8 +138,8 @@ def content_misses(
     ways = {"never crawled": (), "crawled": tuple(crawls)}
     rows = {
         str(life) if life < arrivals.size else "infinity": {
-            way: np.abs(windowed_content(arrivals, decay, life, epochs)[1]).max()
-            for way, epochs in ways.items()
+            name: np.abs(windowed_content(arrivals, decay, life, epochs)[1]).max()
+            for name, epochs in ways.items()
         }
         for life in lifetimes
     }
@@ -160,7 +160,7 @@ class Ranked:
         return np.sort(np.argsort(-values, kind="stable")[:budget])
 
 
-def ranks_as_the_index(sources: Sources, horizon: int) -> bool:
+def ranks_like_index(sources: Sources, horizon: int) -> bool:
     """Say whether (4), as printed, crawls as the index policy does, at every budget below N."""
     return all(
         np.array_equal(
@@ -177,7 +177,7 @@ def _crawled(
     return simulate(sources, policy, budget, horizon, initial_state="fresh").crawled
 
 
-def best_ages(sources: Sources, charges: Floats = CHARGES) -> Floats:
+def find_best_ages(sources: Sources, charges: Floats = CHARGES) -> Floats:
     """Return the age at which it is best to crawl a source, at each charge for a crawl.
 
     The state is the age k, content after k epochs is u*(1 - alpha^min(k, M)), and an age of
@@ -185,11 +185,11 @@ def best_ages(sources: Sources, charges: Floats = CHARGES) -> Floats:
     """
     age = np.arange(1, 500)
     best = np.empty((len(LIFETIMES), len(sources), charges.size))
-    for place, life in enumerate(LIFETIMES):
+    for row, life in enumerate(LIFETIMES):
         content = sources.state_at_age(np.minimum(age, life)[:, None])
         for arm in range(len(sources)):
             gain = (content[:, arm, None] - charges) / age[:, None]
-            best[place, arm] = np.where(gain.max(axis=0) > 0, age[gain.argmax(axis=0)], np.inf)
+            best[row, arm] = np.where(gain.max(axis=0) > 0, age[gain.argmax(axis=0)], np.inf)
     return best
 
 
@@ -200,12 +200,12 @@ def share_beyond(sources: Sources, states: Floats) -> Floats:
     return np.mean(sources.u_star / sources.cost <= np.array(rivals).T, axis=0)
 
 
-def thresholds_at(sources: Sources, states: Floats) -> Floats:
+def compute_thresholds(sources: Sources, states: Floats) -> Floats:
     """Return the thresholds of section III at each of several states, shape (S, N)."""
     return np.array([whittle_threshold(sources, x) for x in states])
 
 
-def threshold_agreement(
+def measure_threshold_agreement(
     sources: Sources, states: Floats, levels: Floats, budgets: Iterable[int]
 ) -> dict[int, float]:
     """Return in which share of states "x_i >= T_i" crawls as the index policy does, by budget."""
@@ -224,19 +224,19 @@ def threshold_agreement(
     }
 
 
-def least_change(
+def find_least_change(
     sources: Sources, states: Floats, levels: Floats, rng: np.random.Generator
 ) -> float:
     """Raise one state half the way to u*; return the least change of the other thresholds."""
     rows = np.arange(len(states))
     raised, which = states.copy(), rng.integers(0, len(sources), len(states))
     raised[rows, which] += 0.5 * (sources.u_star[which] - raised[rows, which])
-    change = thresholds_at(sources, raised) - levels
+    change = compute_thresholds(sources, raised) - levels
     change[rows, which] = np.inf
     return float(change.min())
 
 
-def repetition(
+def measure_repetition(
     sources: Sources, budget: int, policy: Policy | str = "whittle", epochs: int = 400
 ) -> tuple[int, float]:
     """Return the index policy's period, and by how much contents of a run differ one period on.
@@ -253,7 +253,7 @@ def repetition(
     return period, float(np.abs(contents[:, period:] - contents[:, :-period]).max())
 
 
-def nearness_of_the_logit(sources: Sources, kappa: float) -> pd.DataFrame:
+def compare_logit_with_step(sources: Sources, kappa: float) -> pd.DataFrame:
     """Compare the soft policy with the step that it stands for, by what states are divided by.
 
     Each threshold lies halfway between the contents at ages 2 and 3, so that the step has no ties.
@@ -271,7 +271,7 @@ def nearness_of_the_logit(sources: Sources, kappa: float) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis("states divided by")
 
 
-def readings(kappa: float) -> dict[str, tuple[LspeOptions, str]]:
+def list_readings(kappa: float) -> dict[str, tuple[LspeOptions, str]]:
     """Return readings of (7) to (9), each with the average reward whose gradient it should be."""
     as_printed = {"projected": False, "kappa": kappa, "threshold": "quadratic"}
     own = as_printed | {"gradient": "own arm"}
@@ -292,26 +292,26 @@ def check_gradients(
     at = list(points)
     return {
         name: [gradient_check(sources, q, options, cap=CAP, objective=goal) for q in at]
-        for name, (options, goal) in readings(kappa).items()
+        for name, (options, goal) in list_readings(kappa).items()
     }
 
 
-def gradient_table(checks: Mapping[str, list[GradientCheck]]) -> pd.DataFrame:
+def tabulate_gradient_errors(checks: Mapping[str, list[GradientCheck]]) -> pd.DataFrame:
     """Return median and largest cosine and the largest relative error of each reading."""
     rows = {
         name: {
-            "median cosine": np.median([c.cosine for c in found]),
-            "largest cosine": max(c.cosine for c in found),
-            "largest relative error": max(c.relative_error for c in found),
+            "median cosine": np.median([c.cosine for c in errors]),
+            "largest cosine": max(c.cosine for c in errors),
+            "largest relative error": max(c.relative_error for c in errors),
         }
-        for name, found in checks.items()
+        for name, errors in checks.items()
     }
     return pd.DataFrame(rows).T.rename_axis("formula, and the average reward that it is for")
 
 
-def noise_of_a_constant(sources: Sources, points: Iterable[Floats], kappa: float) -> float:
+def measure_baseline_noise(sources: Sources, points: Iterable[Floats], kappa: float) -> float:
     """Return by what a step's second moment is multiplied if 1 is added to V, without baseline."""
-    options, goal = readings(kappa)[OWN]
+    options, goal = list_readings(kappa)[OWN]
     at = list(points)
     moment = [
         np.mean(
@@ -331,17 +331,17 @@ def noise_of_a_constant(sources: Sources, points: Iterable[Floats], kappa: float
 
 
 def save_misses(misses: pd.DataFrame) -> None:
-    """Save the table of `content_misses`; rounding errors are marked."""
+    """Save the table of `measure_content_misses`; rounding errors are marked."""
     save_table(
         "learning-scheme-misses",
-        misses.map(error_text),
+        misses.map(format_error),
         "The most by which the paper's (1) misses the content by its definition, for content that "
         "is dropped after $M$ epochs or never: without crawls, and crawled every 7 epochs.",
     )
 
 
 def save_logit(logit: pd.DataFrame) -> None:
-    """Save the table of `nearness_of_the_logit`."""
+    """Save the table of `compare_logit_with_step`."""
     save_table(
         "learning-scheme-logit",
         logit,
@@ -372,7 +372,7 @@ def save_checks(checks: Mapping[str, float]) -> None:
     """Save the checks of the recursions, by what is checked."""
     save_table(
         "learning-scheme-checks",
-        pd.Series(checks, name="value").map(error_text).rename_axis("check").to_frame(),
+        pd.Series(checks, name="value").map(format_error).rename_axis("check").to_frame(),
         "The recursions, run or solved as printed and as corrected.",
     )
 
@@ -388,7 +388,7 @@ def claims(content: Content, index: Index, rule: Rule, years: Iterable[str]) -> 
     """Return the page's claims on each of its rows.
 
     `content`, `index`, `rule`: what was computed; `years`: years that the paper gives to the
-    article on the index, from `years_of_the_source`.
+    article on the index, from `read_source_years`.
     """
     return [
         *_prose(sorted(years)),
@@ -403,7 +403,7 @@ def claims(content: Content, index: Index, rule: Rule, years: Iterable[str]) -> 
     ]
 
 
-def years_of_the_source() -> set[str]:
+def read_source_years() -> set[str]:
     """Return the years in the two prints of the reference to the article on the index."""
     return set(re.findall(r"\b20\d\d\b", printed_rows()["B-ref-year"].printed))
 
@@ -422,15 +422,17 @@ def _unmarked(sources: Sources) -> Floats:
     return mean
 
 
-def _content(found: Content) -> Iterable[Claim]:
-    arms, life, draws = found.sources, found.lifetime, found.draws
+def _content(results: Content) -> Iterable[Claim]:
+    arms, life, draws = results.sources, results.lifetime, results.draws
     error = draws.std() / np.sqrt(draws.size)
-    yield claim("B-poisson-k", found.thinning < 1e-12, numbers={"error": _bound(found.thinning)})
-    gap = np.abs(found.left - arms.alpha).max()
+    yield claim(
+        "B-poisson-k", results.thinning < 1e-12, numbers={"error": _bound(results.thinning)}
+    )
+    gap = np.abs(results.left - arms.alpha).max()
     yield claim("B-def-alpha", bool(gap < 1e-8), numbers={"error": _bound(gap)})
     yield claim("B-def-Z")
     yield claim("B-def-xi")
-    free = found.misses["never crawled"].max()
+    free = results.misses["never crawled"].max()
     yield claim("B-def-X", bool(free < 1e-9), numbers={"error": _bound(free)})
     lag, limit = float(np.corrcoef(draws[:-1], draws[1:])[0, 1]), 4 / np.sqrt(draws.size)
     halves = draws[: draws.size // 2].mean() - draws[draws.size // 2 :].mean()
@@ -439,138 +441,143 @@ def _content(found: Content) -> Iterable[Claim]:
         bool(abs(lag) < limit and abs(halves) < 8 * error),
         numbers={"epochs": draws.size, "correlation": lag, "limit": limit},
     )
-    age, kept = np.arange(1, 1 + len(found.orbit)), arms.alpha[0] ** life
+    age, lasting = np.arange(1, 1 + len(results.orbit)), arms.alpha[0] ** life
     dropped = (1 - arms.alpha[0] ** np.minimum(age, life)) * arms.u_star[0]
-    by_mean = (1 - arms.alpha[0] ** age) * (1 - kept) * arms.u_star[0]
-    xi, given = (draws[life:] - kept * draws[:-life]).mean(), _unmarked(arms)[0] * (1 - kept)
+    by_mean = (1 - arms.alpha[0] ** age) * (1 - lasting) * arms.u_star[0]
+    xi, by_formula = (
+        (draws[life:] - lasting * draws[:-life]).mean(),
+        _unmarked(arms)[0] * (1 - lasting),
+    )
     yield claim(
         "B-u-i",
-        bool(abs(xi - given) < 8 * error),
-        numbers={"epochs": draws.size, "mean": xi, "printed": given, "lifetime": life},
+        bool(abs(xi - by_formula) < 8 * error),
+        numbers={"epochs": draws.size, "mean": xi, "printed": by_formula, "lifetime": life},
     )
-    some, ever = found.misses["crawled"]
+    finite, infinite = results.misses["crawled"]
     yield claim(
         "B-eq1",
-        bool(max(free, ever) < 1e-9),
-        condition=bool(some > 1e-9),
-        numbers={"error": _bound(max(free, ever)), "with_crawls": some, "lifetime": life},
+        bool(max(free, infinite) < 1e-9),
+        condition=bool(finite > 1e-9),
+        numbers={"error": _bound(max(free, infinite)), "with_crawls": finite, "lifetime": life},
     )
-    ahead = arms.alpha * found.orbit[:-1] + arms.u
+    ahead = arms.alpha * results.orbit[:-1] + arms.u
     differ = bool(np.abs(dropped - by_mean).max() > 1e-9)
     yield claim(
         "B-eq2",
-        bool(np.allclose(found.orbit[1:], ahead)),
+        bool(np.allclose(results.orbit[1:], ahead)),
         condition=differ,
         numbers={"lifetime": life},
     )
     yield claim(
         "B-eq3",
-        bool(np.allclose(found.orbit[0], arms.u)),
+        bool(np.allclose(results.orbit[0], arms.u)),
         condition=differ,
         numbers={"lifetime": life, "dropped": dropped[0], "printed": by_mean[0]},
     )
 
 
-def _objective(found: Content) -> Iterable[Claim]:
-    reward = found.cycle.average_reward
-    literal = min(found.contents[list(crawl)].mean(axis=1).sum() for crawl in found.cycle.crawls)
+def _objective(results: Content) -> Iterable[Claim]:
+    reward = results.cycle.average_reward
+    literal = min(
+        results.contents[list(crawl)].mean(axis=1).sum() for crawl in results.cycle.crawls
+    )
     yield claim(
         "B-objective",
         bool(np.isclose(literal, reward)),
         numbers={"literal": literal, "reward": reward},
     )
-    content, never = found.contents.sum(axis=0).mean(), found.sources.u_star.sum()
+    content, never = results.contents.sum(axis=0).mean(), results.sources.u_star.sum()
     yield claim(
         "B-J", bool(np.isclose(content, reward)), numbers={"content": content, "reward": reward}
     )
     yield claim(
         "B-eq6", bool(np.isclose(content, reward)), numbers={"never": never, "content": content}
     )
-    laws = (found.engaged, found.engaged_raw)
-    more, more_raw = (float(law[found.budget + 1 :].sum()) for law in laws)
-    kept = max(more, more_raw) < 1e-12
+    laws = (results.engaged, results.engaged_raw)
+    excess, excess_raw = (float(law[results.budget + 1 :].sum()) for law in laws)
+    within_budget = max(excess, excess_raw) < 1e-12
     yield claim("B-budget")
     yield claim(
         "B-operative",
-        kept,
-        numbers={"budget": found.budget, "more": more, "more_raw": more_raw},
+        within_budget,
+        numbers={"budget": results.budget, "more": excess, "more_raw": excess_raw},
     )
     yield claim(
         "B-prob-violates",
-        min(more, more_raw) > 1e-12,
-        numbers={"probabilities": list(found.engaged), "raw": list(found.engaged_raw)},
+        min(excess, excess_raw) > 1e-12,
+        numbers={"probabilities": list(results.engaged), "raw": list(results.engaged_raw)},
     )
 
 
-def _index(found: Index) -> Iterable[Claim]:
-    ages = len(found.closed)
+def _index(results: Index) -> Iterable[Claim]:
+    ages = len(results.closed)
     yield claim(
         "B-indexable",
         bool(
-            (np.diff(found.closed, axis=0) > 0).all()
-            and found.defined < 1e-8
-            and (found.passive_ages[..., 1:] >= found.passive_ages[..., :-1]).all()
+            (np.diff(results.closed, axis=0) > 0).all()
+            and results.defined < 1e-8
+            and (results.passive_ages[..., 1:] >= results.passive_ages[..., :-1]).all()
         ),
         proof="prop-scheme-dropped",
         numbers={"ages": ages, "lifetimes": list(LIFETIMES), "charges": CHARGES.size},
     )
     yield claim(
         "B-eq4",
-        bool(np.allclose(found.exceeding, found.closed, atol=1e-8) and found.defined < 1e-8),
-        numbers={"ages": ages, "error": _bound(found.defined)},
+        bool(np.allclose(results.exceeding, results.closed, atol=1e-8) and results.defined < 1e-8),
+        numbers={"ages": ages, "error": _bound(results.defined)},
     )
     yield claim(
         "B-eq5",
         bool(
-            np.allclose(found.exceeding, found.ceil, atol=1e-8)
-            and np.allclose(found.exceeding, found.closed, atol=1e-8)
-            and np.isnan(found.outside).all()
+            np.allclose(results.exceeding, results.ceil, atol=1e-8)
+            and np.allclose(results.exceeding, results.closed, atol=1e-8)
+            and np.isnan(results.outside).all()
         ),
         numbers={"ages": ages},
     )
     yield claim(
         "B-policy",
-        found.same_crawls and abs(found.ceiling - found.reward) < 1e-6,
-        numbers={"budget": found.budget},
+        results.same_crawls and abs(results.ceiling - results.reward) < 1e-6,
+        numbers={"budget": results.budget},
     )
-    periods = [period for period, _ in found.repeats.values()]
-    gap = max(gap for _, gap in found.repeats.values())
+    periods = [period for period, _ in results.repeats.values()]
+    gap = max(gap for _, gap in results.repeats.values())
     yield claim(
         "B-periodic",
         gap < 1e-6,
-        numbers={"periods": periods, "greatest_budget": len(found.repeats), "error": _bound(gap)},
+        numbers={"periods": periods, "greatest_budget": len(results.repeats), "error": _bound(gap)},
     )
 
 
-def _thresholds(found: Index) -> Iterable[Claim]:
+def _thresholds(results: Index) -> Iterable[Claim]:
     yield claim(
         "B-T-threshold",
-        found.agreement[1] == 1.0 and found.agreement[2] < 1.0,
+        results.agreement[1] == 1.0 and results.agreement[2] < 1.0,
         numbers={
-            "share": found.agreement[2],
-            "beyond": {str(i + 1): share for i, share in enumerate(found.beyond)},
+            "share": results.agreement[2],
+            "beyond": {str(i + 1): share for i, share in enumerate(results.beyond)},
         },
     )
-    yield claim("B-T-monotone", found.least_change > -1e-6)
-    fit = found.fit
+    yield claim("B-T-monotone", results.least_change > -1e-6)
+    fit = results.fit
     yield claim(
         "B-T-approx",
-        min(fit.rewards["quadratic"], fit.rewards["shared"]) > ROUGH * found.reward,
+        min(fit.rewards["quadratic"], fit.rewards["shared"]) > ROUGH * results.reward,
         numbers={
             "cut": ROUGH,
             "variance": fit.squares["quadratic"],
             "earned": fit.rewards["quadratic"],
-            "reward": found.reward,
+            "reward": results.reward,
             "shared_variance": fit.squares["shared"],
             "shared_earned": fit.rewards["shared"],
         },
     )
 
 
-def _policy(found: Rule) -> Iterable[Claim]:
-    (draw, step, _), (scaled, _, half) = found.logit.to_numpy()
+def _policy(results: Rule) -> Iterable[Claim]:
+    (draw, step, _), (scaled, _, half) = results.logit.to_numpy()
     yield claim("B-f-i", numbers={"by_step": step, "drawn": draw, "scaled": scaled, "half": half})
-    law = found.transitions
+    law = results.transitions
     yield claim(
         "B-p-i", max(law.law, law.state) < 1e-12, numbers={"error": _bound(max(law.law, law.state))}
     )
@@ -581,8 +588,8 @@ def _policy(found: Rule) -> Iterable[Claim]:
     )
 
 
-def _gradient(found: Rule) -> Iterable[Claim]:
-    solved = found.poisson
+def _gradient(results: Rule) -> Iterable[Claim]:
+    solved = results.poisson
     yield claim(
         "B-poisson-well",
         bool(
@@ -593,13 +600,13 @@ def _gradient(found: Rule) -> Iterable[Claim]:
         numbers={"states": solved.states, "residual": _bound(solved.residual), "rank": solved.rank},
     )
     printed, own, harvest, right = (
-        found.gradients.loc[name].to_dict() for name in (AS_PRINTED, OWN, HARVEST, CORRECTED)
+        results.gradients.loc[name].to_dict() for name in (AS_PRINTED, OWN, HARVEST, CORRECTED)
     )
     yield claim(
         "B-eq7",
         bool(own["largest relative error"] < 1e-5),
         numbers={
-            "points": found.points,
+            "points": results.points,
             "error": error_bound(own["largest relative error"]),
             "cosine": harvest["median cosine"],
         },
@@ -607,7 +614,7 @@ def _gradient(found: Rule) -> Iterable[Claim]:
     yield claim(
         "B-eq8-first",
         bool(own["largest relative error"] < 1e-5),
-        numbers={"points": found.points, "error": error_bound(own["largest relative error"])},
+        numbers={"points": results.points, "error": error_bound(own["largest relative error"])},
     )
     yield claim(
         "B-eq8",
@@ -628,12 +635,12 @@ def _gradient(found: Rule) -> Iterable[Claim]:
     )
 
 
-def _recursions(found: Rule) -> Iterable[Claim]:
-    rule, unit = found.recursion, found.sources.u_star.max()
+def _recursions(results: Rule) -> Iterable[Claim]:
+    rule, unit = results.recursion, results.sources.u_star.max()
     yield claim(
         "B-alg-r", rule.radius < 1 - 1e-9 and rule.end < 1e-9, numbers={"radius": rule.radius}
     )
-    beta, harvest = found.poisson.beta, found.poisson.harvest
+    beta, harvest = results.poisson.beta, results.poisson.harvest
     for row in ("B-alg-eta", "B-alg-b"):
         yield claim(
             row,
@@ -642,14 +649,14 @@ def _recursions(found: Rule) -> Iterable[Claim]:
         )
     yield claim(
         "B-alg-B",
-        found.ranks[0] == found.ranks[1],
+        results.ranks[0] == results.ranks[1],
         numbers={
-            "rank_from_zero": found.ranks[0],
-            "features": found.length,
-            "rank_from_one": found.ranks[1],
+            "rank_from_zero": results.ranks[0],
+            "features": results.length,
+            "rank_from_one": results.ranks[1],
         },
     )
-    size = found.length
+    size = results.length
     yield claim(
         "B-alg-A",
         rule.printed_end < 1e-6,
@@ -658,15 +665,15 @@ def _recursions(found: Rule) -> Iterable[Claim]:
     )
     yield claim(
         "B-alg-Binv",
-        bool(found.by_print[0] < 1e-6),
+        bool(results.by_print[0] < 1e-6),
         basis="judged",
-        numbers={"off": found.by_print[0], "error": _bound(found.by_formula.max())},
+        numbers={"off": results.by_print[0], "error": _bound(results.by_formula.max())},
     )
     yield claim("B-alg-B0")
 
 
-def _steps(found: Rule) -> Iterable[Claim]:
-    a, b = found.steps["a"], found.steps["b"]
+def _steps(results: Rule) -> Iterable[Claim]:
+    a, b = results.steps["a"], results.steps["b"]
     tail = partial(_over_doublings, a.size)
     yield claim(
         "B-steps-a",
@@ -683,10 +690,10 @@ def _steps(found: Rule) -> Iterable[Claim]:
         bool((np.diff(ratio) < 0).all() and _dies_out(tail(b**2)) and (tail(b)[-1] > tail(b)[0])),
         numbers={"ratio": ratio[-1], "steps": a.size},
     )
-    yield claim("B-steps-example", found.step_numbers)
-    _, linear, square, _ = found.threshold_form
+    yield claim("B-steps-example", results.step_numbers)
+    _, linear, square, _ = results.threshold_form
     yield claim("B-T-form", linear == square, basis="judged")
-    yield claim("B-phi-form", found.feature_form, numbers={"features": found.length})
+    yield claim("B-phi-form", results.feature_form, numbers={"features": results.length})
 
 
 def _bound(error: Any) -> float:

@@ -16,15 +16,15 @@ from scorecard import COLOURS, figure, save_figure
 from scorecard.text import counted
 
 
-def save_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
+def draw_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
     """Draw thresholds of the next sources against the content of the first."""
-    shown, top = range(1, min(len(sources), 4)), sources.u_star.max()
+    drawn, top = range(1, min(len(sources), 4)), sources.u_star.max()
     fig, axis = figure(height=3.8)
-    for i in shown:
+    for i in drawn:
         style, limit = ("-.", "-", "--")[i - 1], sources.u_star[i]
         axis.plot(first, levels[:, i], color=COLOURS[i], linestyle=style, label=f"$T_{i + 1}$")
         axis.axhline(limit, color=COLOURS[i], linewidth=0.9, linestyle=(0, (1, 3)))
-        crowded = any(0 < sources.u_star[j] - limit < 0.1 * top for j in shown)
+        crowded = any(0 < sources.u_star[j] - limit < 0.1 * top for j in drawn)
         axis.annotate(
             f"$u^*_{i + 1}$", (first[-1], limit), xytext=(-2, -12 if crowded else 2),
             textcoords="offset points", ha="right", fontsize="small",
@@ -32,38 +32,38 @@ def save_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
     axis.set(xlabel="content of source 1 (value units)", ylabel="threshold (value units)")
     axis.set(xlim=(0, sources.u_star[0]))
     axis.legend(loc="upper left", bbox_to_anchor=(0.02, 0.92))
-    above = [f"$T_{i + 1}$" for i in shown if levels[-1, i] > sources.u_star[i]]
+    above = [f"$T_{i + 1}$" for i in drawn if levels[-1, i] > sources.u_star[i]]
     ends = f": at the right end {', '.join(above)}" if above else ""
     save_figure(
         "learning-scheme-thresholds",
         fig,
-        pd.DataFrame({"content of source 1": first, **{f"T_{i + 1}": levels[:, i] for i in shown}}),
+        pd.DataFrame({"content of source 1": first, **{f"T_{i + 1}": levels[:, i] for i in drawn}}),
         caption="Thresholds of the index policy against the content of source 1, the others one "
         "epoch after a crawl. Thin dotted lines: $u^*_i$, which mean content never exceeds. Where "
         "a threshold lies above that line, the source is not crawled however long it waits"
         f"{ends}.",
-        alt=f"Thresholds of {counted(len(shown), 'source')}, which rise with the content of source "
-        f"1; {len(above)} of {len(shown)} at an end above the largest content that the source of "
+        alt=f"Thresholds of {counted(len(drawn), 'source')}, which rise with the content of source "
+        f"1; {len(above)} of {len(drawn)} at an end above the largest content that the source of "
         "the threshold can have.",
     )
 
 
-def save_gradient(checks: Mapping[str, list[GradientCheck]]) -> None:
+def draw_gradient(checks: Mapping[str, list[GradientCheck]]) -> None:
     """Draw components of the gradient of the harvest by formula against the true ones."""
     fig, axes = figure(1, 2, height=3.6, sharey=True)
     styles = zip(axes, (COLOURS[1], COLOURS[0]), "xo", (HARVEST, CORRECTED), strict=True)
     rows = []
     for axis, colour, mark, name in styles:
         true = np.concatenate([c.true.ravel() for c in checks[name]])
-        given = np.concatenate([c.formula.ravel() for c in checks[name]])
-        axis.plot(true, given, mark, markersize=3.5, color=colour)
+        components = np.concatenate([c.formula.ravel() for c in checks[name]])
+        axis.plot(true, components, mark, markersize=3.5, color=colour)
         ends = [true.min(), true.max()]
         axis.plot(ends, ends, color="black", linewidth=0.9)
         axis.axhline(0, color="grey", linewidth=0.6)
         title = "corrected" if name == CORRECTED else "as printed, own source"
         axis.set(xlabel="true component (scaled content)", title=title)
         axis.locator_params(axis="x", nbins=4)
-        rows.append(pd.DataFrame({"formula": name, "true": true, "given": given}))
+        rows.append(pd.DataFrame({"formula": name, "true": true, "given": components}))
     axes[0].set_ylabel("component by the formula (scaled content)")
     cosine = np.median([c.cosine for c in checks[HARVEST]])
     error = max(c.relative_error for c in checks[CORRECTED])

@@ -51,25 +51,25 @@ OF_KINDS = ("draws and pairs", ITEMS)
 """Rules that are played on the kinds of sources."""
 
 
-def of(u_star: ArrayLike, alpha: ArrayLike, worth: float = 1.0) -> Sources:
+def make_sources(u_star: ArrayLike, alpha: ArrayLike, worth: float = 1.0) -> Sources:
     """Return sources by u*, alpha and the mean worth of an item."""
     mu = -np.log(np.asarray(alpha, dtype=float))
     rate = np.asarray(u_star, dtype=float) * mu / worth
     return Sources(rate, np.full(mu.size, worth), mu)
 
 
-def example(worth: float = 1.0) -> Sources:
+def example_sources(worth: float = 1.0) -> Sources:
     """Return the two sources of the worked example."""
-    return of([10.0, 8.0], [0.1, 0.5], worth)
+    return make_sources([10.0, 8.0], [0.1, 0.5], worth)
 
 
-def belief(alpha: float) -> Sources:
+def make_belief(alpha: float) -> Sources:
     """Return the belief of decay `alpha` that has source 1 right at age 2, and source 2 right."""
-    content = example().state_at_age(np.array([AGE, AGE]))[0]
-    return of([content / (1.0 - alpha**AGE), 8.0], [alpha, 0.5])
+    content = example_sources().state_at_age(np.array([AGE, AGE]))[0]
+    return make_sources([content / (1.0 - alpha**AGE), 8.0], [alpha, 0.5])
 
 
-def along_the_curve(points: int) -> pd.DataFrame:
+def follow_beliefs(points: int) -> pd.DataFrame:
     """Follow the beliefs that predict what a crawl of source 1 at age 2 finds.
 
     `points`: values of alpha, equally spaced inside (0, 1). ``alpha``, ``first`` and ``second``
@@ -78,10 +78,10 @@ def along_the_curve(points: int) -> pd.DataFrame:
     """
     rows = []
     for alpha in np.linspace(0, 1, check_integer("points", points, 3) + 2)[1:-1]:
-        believed = belief(alpha)
-        found = closed_loop(example(), believed, 1)
+        believed = make_belief(alpha)
+        loop = closed_loop(example_sources(), believed, 1)
         indices = [whittle_index_at_age(believed, np.array([k, k]))[0] for k in (1, AGE)]
-        rows.append((alpha, *indices, found.gaps[0][0], found.loss, found.error))
+        rows.append((alpha, *indices, loop.gaps[0][0], loop.loss, loop.error))
     return pd.DataFrame(rows, columns=["alpha", "first", "second", "gap", "loss", "error"])
 
 
@@ -99,7 +99,9 @@ class Trapped:
     crawls: int
 
 
-def trapped(runs: int, crawls: int, worth: float, rng: np.random.Generator) -> Trapped:
+def estimate_trapped_share(
+    runs: int, crawls: int, worth: float, rng: np.random.Generator
+) -> Trapped:
     """Crawl source 1 once at age 1, then at age 2 for as long as the estimate asks for it.
 
     Source 2 is known. One crawl at age 1 that found x and any number at age 2 of mean Y,
@@ -110,15 +112,17 @@ def trapped(runs: int, crawls: int, worth: float, rng: np.random.Generator) -> T
     """
     runs, crawls = check_integer("runs", runs, 1), check_integer("crawls", crawls, 10)
     worth = check_number("worth", worth, 0, low_open=True)
-    source = example(worth)
+    source = example_sources(worth)
     law = Utility("exponential")
-    one = Sources(source.arrival_rate[:1], source.mean_utility[:1], source.decay_rate[:1])
-    two = Sources(one.arrival_rate, one.mean_utility, one.decay_rate, period=float(AGE))
-    x = Arrivals(one, law).sample(runs, rng)[0]
+    by_epoch = Sources(source.arrival_rate[:1], source.mean_utility[:1], source.decay_rate[:1])
+    by_pair = Sources(
+        by_epoch.arrival_rate, by_epoch.mean_utility, by_epoch.decay_rate, period=float(AGE)
+    )
+    x = Arrivals(by_epoch, law).sample(runs, rng)[0]
     going = np.flatnonzero(x > 0)
     total, x, early = np.zeros(going.size), x[going], 0
     for n in range(1, crawls + 1):
-        total = total + Arrivals(two, law).sample(max(going.size, 1), rng)[0][: going.size]
+        total = total + Arrivals(by_pair, law).sample(max(going.size, 1), rng)[0][: going.size]
         mean = total / n
         alpha = mean / x - 1
         second = 3 * mean - 2 * x * (1 + alpha + alpha**2)
@@ -142,7 +146,7 @@ class AtPrice:
     bound: Floats  # what is proved of the first in expectation; shape (P,)
 
 
-def at_price(
+def run_at_price(
     u_star: float, mu: float, price: float, *, crawls: int, streams: int, seed: int
 ) -> AtPrice:
     """Run the rule of the theorem with its constants, for items of value 1.
@@ -154,10 +158,10 @@ def at_price(
     """
     price = check_number("price", price, 0, u_star, low_open=True, high_open=True)
     crawls, streams = check_integer("crawls", crawls, 10), check_integer("streams", streams, 2)
-    known = np.arange(1, GRID_AGES + 1)[:, None]
-    each = mu * np.exp(np.linspace(-1.2, 1.2, 13))
-    us = (u_star * np.expm1(-mu * known) / np.expm1(-each * known)).ravel()
-    mus = np.tile(each, GRID_AGES)
+    ages_known = np.arange(1, GRID_AGES + 1)[:, None]
+    rates = mu * np.exp(np.linspace(-1.2, 1.2, 13))
+    us = (u_star * np.expm1(-mu * ages_known) / np.expm1(-rates * ages_known)).ravel()
+    mus = np.tile(rates, GRID_AGES)
     ages = np.arange(1, int(40 / mu) + 2)
     content = us[:, None] * -np.expm1(-mus[:, None] * ages)
     gains = (content - price) / ages
@@ -172,9 +176,9 @@ def at_price(
             0
         ]
         for lost, slack in zip(losses, (1.0, 0.0), strict=True):
-            found = _priced(np.log(content), content, gap, gain, cost, drawn, source.alpha[0],
+            charges = _priced(np.log(content), content, gap, gain, cost, drawn, source.alpha[0],
                             slack, crawls)  # fmt: skip
-            lost[stream] = np.cumsum(found)[points - 1]
+            lost[stream] = np.cumsum(charges)[points - 1]
     losing = cost > 1e-9 * u_star
     c, m, logs = cost[losing], content[truth, losing], np.log(us.size * points.astype(float) ** 2)
     bound = 12 * ((m + c) / c).sum() * logs + 5 * c.sum()
@@ -225,7 +229,9 @@ def index_at_age(u_star: ArrayLike, mu: ArrayLike, age: ArrayLike) -> Floats:
     return np.asarray(u_star * (1 - np.exp(-mu * age) * (1 - age * np.expm1(-mu))))
 
 
-def distance(u_star: ArrayLike, mu: ArrayLike, other_u_star: float, other_mu: float) -> Floats:
+def squared_distance(
+    u_star: ArrayLike, mu: ArrayLike, other_u_star: float, other_mu: float
+) -> Floats:
     """Integrate the squared difference of the roots of two densities u* mu e^{-mu s} over (0, 1).
 
     `u_star`, `mu`: one of the two, at each point of a grid; `other_u_star`, `other_mu`: the other.
@@ -239,25 +245,25 @@ def distance(u_star: ArrayLike, mu: ArrayLike, other_u_star: float, other_mu: fl
     )
 
 
-def wrong_decisions_bound(epochs: ArrayLike) -> Floats:
+def bound_wrong_decisions(epochs: ArrayLike) -> Floats:
     """Return the sum over sources of 3 phi log(G T^2)/kappa_i + 5, phi = 1, at each T."""
     u_star, mu = _grid()
-    truth = example()
+    truth = example_sources()
     ages = np.append(np.arange(1.0, OLDEST + 1), np.inf)
     with np.errstate(invalid="ignore"):
         true = index_at_age(truth.u_star[:, None], truth.decay[:, None], ages)
-        each = index_at_age(u_star[..., None], mu[..., None], ages)
-    true[:, -1], each[..., -1] = truth.u_star, u_star
+        believed = index_at_age(u_star[..., None], mu[..., None], ages)
+    true[:, -1], believed[..., -1] = truth.u_star, u_star
     gap = np.abs(true[0][:, None] - true[1]).min()
     total = np.zeros(np.shape(epochs))
     for i in range(2):
-        off = np.abs(each[i] - true[i]).max(axis=1) >= gap
-        kappa = distance(u_star[i], mu[i], truth.u_star[i], truth.decay[i])[off].min()
+        off = np.abs(believed[i] - true[i]).max(axis=1) >= gap
+        kappa = squared_distance(u_star[i], mu[i], truth.u_star[i], truth.decay[i])[off].min()
         total += 3 * np.log(u_star.shape[1] * np.asarray(epochs, dtype=float) ** 2) / kappa + 5
     return total
 
 
-def play_items(epochs: int, streams: int, seed: int) -> Decisions:
+def run_on_items(epochs: int, streams: int, seed: int) -> Decisions:
     """Run the rule of the theorem on the worked example, for items of value 1 when new.
 
     At each epoch the source of largest optimistic index is crawled: the largest over the points of
@@ -266,7 +272,7 @@ def play_items(epochs: int, streams: int, seed: int) -> Decisions:
     `epochs`, `streams`: epochs T in each of some streams of arrivals.
     """
     epochs, streams = check_integer("epochs", epochs, 10), check_integer("streams", streams, 2)
-    truth, (u_star, mu) = example(), _grid()
+    truth, (u_star, mu) = example_sources(), _grid()
     arrivals = Arrivals(truth, Utility("deterministic"))
     drawn = [
         sample_items(arrivals, epochs, rng)
@@ -286,14 +292,14 @@ def play_items(epochs: int, streams: int, seed: int) -> Decisions:
         true = index_at_age(truth.u_star, truth.decay, age)
         wrong[:, t - 1] = true[row, arm] < true.max(axis=1)
         u, m = u_star[arm], mu[arm]
-        found, sums, k = (a[row, arm][:, None] for a in (held, older, age))
-        likelihood[row, arm] += found * np.log(u * m) - m * sums + u * np.expm1(-m * k)
+        content, sums, k = (a[row, arm][:, None] for a in (held, older, age))
+        likelihood[row, arm] += content * np.log(u * m) - m * sums + u * np.expm1(-m * k)
         held[row, arm] = older[row, arm] = age[row, arm] = 0.0
     points = np.unique(np.geomspace(10, epochs, 12).astype(int))
-    return Decisions(points, wrong.cumsum(axis=1)[:, points - 1], wrong_decisions_bound(points))
+    return Decisions(points, wrong.cumsum(axis=1)[:, points - 1], bound_wrong_decisions(points))
 
 
-def problem_of_kind(kind: str, rng: np.random.Generator) -> tuple[Sources, int]:
+def sample_problem(kind: str, rng: np.random.Generator) -> tuple[Sources, int]:
     """Draw three to six sources of a kind, and a budget of at most a third of them."""
     size = int(rng.integers(3, 7))
     drawn = [np.exp(rng.uniform(np.log(low), np.log(high), size)) for low, high in KINDS[kind]]
@@ -301,7 +307,7 @@ def problem_of_kind(kind: str, rng: np.random.Generator) -> tuple[Sources, int]:
     return Sources(rate, worth, decay), int(rng.integers(1, size // 3 + 1))
 
 
-def losses_of_kinds(sets: int, horizon: int, seed: int) -> pd.DataFrame:
+def measure_kind_losses(sets: int, horizon: int, seed: int) -> pd.DataFrame:
     """Play the rules of `OF_KINDS` on sets of every kind of sources, all on the same arrivals.
 
     A row a kind, set and rule: ``kind``, ``set``, ``rule`` and ``loss``, in % of the reward of the
@@ -309,12 +315,12 @@ def losses_of_kinds(sets: int, horizon: int, seed: int) -> pd.DataFrame:
     """
     sets, horizon = check_integer("sets", sets, 2), check_integer("horizon", horizon, 10)
     rows = []
-    for place, kind in enumerate(KINDS):
+    for number_of_kind, kind in enumerate(KINDS):
         for number in range(sets):
-            own, arrivals, *draws = np.random.default_rng([seed, 5, place, number]).spawn(
+            own, arrivals, *draws = np.random.default_rng([seed, 5, number_of_kind, number]).spawn(
                 2 + len(OF_KINDS)
             )
-            sources, budget = problem_of_kind(kind, own)
+            sources, budget = sample_problem(kind, own)
             drawn = sample_items(Arrivals(sources, Utility("exponential")), horizon, arrivals)
             best = long_run_cycle(sources, "whittle", budget).average_reward
             for rule, rng in zip(OF_KINDS, draws, strict=True):
@@ -325,12 +331,12 @@ def losses_of_kinds(sets: int, horizon: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "set", "rule", "loss"])
 
 
-def summary_of_kinds(runs: pd.DataFrame) -> pd.DataFrame:
+def summarise_kinds(runs: pd.DataFrame) -> pd.DataFrame:
     """Return mean, half a 95% interval and the largest of the losses, by kind and rule."""
     rows = []
-    for (kind, rule), part in runs.groupby(["kind", "rule"], sort=False):
-        loss = Estimate.of(part.loss.to_numpy())
-        rows.append((kind, rule, loss.value, loss.half_width, part.loss.max()))
+    for (kind, rule), rows_of_rule in runs.groupby(["kind", "rule"], sort=False):
+        loss = Estimate.of(rows_of_rule.loss.to_numpy())
+        rows.append((kind, rule, loss.value, loss.half_width, rows_of_rule.loss.max()))
     return pd.DataFrame(rows, columns=["kind", "rule", "mean", "half", "largest"])
 
 
@@ -338,7 +344,7 @@ def _grid() -> tuple[Floats, Floats]:
     """Return u* and mu at the points of each source's grid, which contains the truth; (2, G)."""
     factors = RATIO ** np.arange(-STEPS, STEPS + 1.0)
     u, m = (grid.ravel() for grid in np.meshgrid(factors, factors))
-    truth = example()
+    truth = example_sources()
     return truth.u_star[:, None] * u, truth.decay[:, None] * m
 
 
@@ -361,11 +367,13 @@ SHORT = {
 }
 
 
-def report_example(table: pd.DataFrame, found: Trapped) -> None:
+def save_example(table: pd.DataFrame, stuck: Trapped) -> None:
     """Save what the worked example gives."""
-    truth, believed = (closed_loop(example(), b, 1) for b in (example(), belief(BELIEVED)))
+    truth, believed = (
+        closed_loop(example_sources(), b, 1) for b in (example_sources(), make_belief(BELIEVED))
+    )
     save_value("learning-trap-believed", BELIEVED)
-    save_value("learning-trap-believed-limit", float(belief(BELIEVED).u_star[0]))
+    save_value("learning-trap-believed-limit", float(make_belief(BELIEVED).u_star[0]))
     save_value("learning-trap-best", truth.cycle.average_reward)
     save_value("learning-trap-earned", believed.cycle.average_reward)
     save_value("learning-trap-loss", 100 * believed.loss)
@@ -374,48 +382,48 @@ def report_example(table: pd.DataFrame, found: Trapped) -> None:
     if len(trapped):
         save_value("learning-trap-low", float(trapped.alpha.min()))
         save_value("learning-trap-high", float(trapped.alpha.max()))
-    ends = (100 * found.low, 100 * found.high)
-    save_value("learning-trap-share", 100 * found.share, interval=ends, replications=found.runs)
-    for name, value in (("low", ends[0]), ("high", ends[1]), ("early", 100 * found.early)):
+    ends = (100 * stuck.low, 100 * stuck.high)
+    save_value("learning-trap-share", 100 * stuck.share, interval=ends, replications=stuck.runs)
+    for name, value in (("low", ends[0]), ("high", ends[1]), ("early", 100 * stuck.early)):
         save_value(f"learning-trap-share-{name}", value)
-    save_value("learning-trap-never", found.share == 0.0)
+    save_value("learning-trap-never", stuck.share == 0.0)
 
 
-def report_price(found: AtPrice) -> None:
+def save_price(at_price: AtPrice) -> None:
     """Save losses at a given price, and the share of streams within the bound."""
-    for name, lost in (("optimistic", found.optimistic), ("plain", found.plain)):
+    for name, lost in (("optimistic", at_price.optimistic), ("plain", at_price.plain)):
         end = Estimate.of(lost[:, -1])
         save_value(
             f"learning-trap-price-{name}", end.value, interval=end.interval, replications=len(lost)
         )
-    save_value("learning-trap-price-bound", float(found.bound[-1]))
-    save_value("learning-trap-price-crawls", int(found.crawls[-1]))
+    save_value("learning-trap-price-bound", float(at_price.bound[-1]))
+    save_value("learning-trap-price-crawls", int(at_price.crawls[-1]))
 
 
-def report_decisions(found: Decisions) -> None:
+def save_decisions(decisions: Decisions) -> None:
     """Save the number of wrong decisions where items are seen, and its bound."""
-    wrong = Estimate.of(found.wrong[:, -1].astype(float))
+    wrong = Estimate.of(decisions.wrong[:, -1].astype(float))
     save_value("learning-trap-wrong", wrong.value, interval=wrong.interval,
-               replications=len(found.wrong))  # fmt: skip
-    tenth = int(np.searchsorted(found.epochs, found.epochs[-1] // 10, side="right")) - 1
-    save_value("learning-trap-wrong-early", float(found.wrong[:, tenth].mean()))
-    save_value("learning-trap-wrong-early-epochs", int(found.epochs[tenth]))
-    save_value("learning-trap-wrong-bound", float(found.bound[-1]))
-    save_value("learning-trap-wrong-epochs", int(found.epochs[-1]))
+               replications=len(decisions.wrong))  # fmt: skip
+    tenth = int(np.searchsorted(decisions.epochs, decisions.epochs[-1] // 10, side="right")) - 1
+    save_value("learning-trap-wrong-early", float(decisions.wrong[:, tenth].mean()))
+    save_value("learning-trap-wrong-early-epochs", int(decisions.epochs[tenth]))
+    save_value("learning-trap-wrong-bound", float(decisions.bound[-1]))
+    save_value("learning-trap-wrong-epochs", int(decisions.epochs[-1]))
 
 
-def report_jolts(cycles: pd.DataFrame) -> None:
+def save_jolts(cycles: pd.DataFrame) -> None:
     """Save what a move to the best cycle by the estimates earns, where there are several."""
     gains = (cycles.entered - cycles.jolted).dropna().to_numpy()
-    some = bool((gains > APART).any())
-    save_value("learning-trap-some-jolts", some)
-    if some:
+    any_gain = bool((gains > APART).any())
+    save_value("learning-trap-some-jolts", any_gain)
+    if any_gain:
         save_value("learning-trap-jolt", float(gains.mean()))
         save_value("learning-trap-jolt-most", float(gains.max()))
         save_value("learning-trap-jolts", int((gains > APART).sum()))
 
 
-def _report_rules(table: pd.DataFrame, sets: int) -> None:
+def _save_rules(table: pd.DataFrame, sets: int) -> None:
     """Save losses at the longest horizon that all rules have, and slopes up to each rule's own."""
     horizons = table.groupby("rule").horizon.max()
     common = int(horizons.min())
@@ -441,7 +449,7 @@ def _report_rules(table: pd.DataFrame, sets: int) -> None:
     save_value("learning-trap-draws-least", bool(sums.idxmin() == "draws and pairs"))
 
 
-def _report_paired(runs: pd.DataFrame) -> None:
+def _save_paired(runs: pd.DataFrame) -> None:
     """Save the table of losses above that of optimism about the index, paired by sets."""
     by = runs.pivot(index="set", columns=["rule", "horizon"], values="loss")
     rows = []
@@ -449,18 +457,18 @@ def _report_paired(runs: pd.DataFrame) -> None:
         rule, horizon = tuple(column)
         if rule == "UCB on the index":
             continue
-        more = Estimate.of((by[rule, horizon] - by["UCB on the index", horizon]).to_numpy())
-        rows.append((rule, horizon, more.value, more.half_width))
+        excess = Estimate.of((by[rule, horizon] - by["UCB on the index", horizon]).to_numpy())
+        rows.append((rule, horizon, excess.value, excess.half_width))
         if rule == "draws and pairs" and horizon == runs.horizon.max():
-            save_value("learning-trap-draws-over-ucb", more.value, interval=more.interval,
+            save_value("learning-trap-draws-over-ucb", excess.value, interval=excess.interval,
                        replications=len(by))  # fmt: skip
-            save_value("learning-trap-draws-over-ucb-half", more.half_width)
-            save_value("learning-trap-draws-are-less", bool(more.high < 0))
+            save_value("learning-trap-draws-over-ucb-half", excess.half_width)
+            save_value("learning-trap-draws-are-less", bool(excess.high < 0))
         if rule == "gain and pairs":
-            place = sorted(runs.horizon.unique()).index(horizon)
-            name = f"learning-trap-gain-over-ucb-{('first', 'second', 'third')[place]}"
-            save_value(name, more.value, interval=more.interval, replications=len(by))
-            save_value(f"{name}-half", more.half_width)
+            rank = sorted(runs.horizon.unique()).index(horizon)
+            name = f"learning-trap-gain-over-ucb-{('first', 'second', 'third')[rank]}"
+            save_value(name, excess.value, interval=excess.interval, replications=len(by))
+            save_value(f"{name}-half", excess.half_width)
     save_table(
         "learning-trap-paired",
         pd.DataFrame(rows, columns=["rule", "horizon", "more lost (%)", "± (95%)"]).set_index(
@@ -473,7 +481,7 @@ def _report_paired(runs: pd.DataFrame) -> None:
     )
 
 
-def report_losses(runs: pd.DataFrame, cycles: pd.DataFrame) -> pd.DataFrame:
+def save_losses(runs: pd.DataFrame, cycles: pd.DataFrame) -> pd.DataFrame:
     """Save the table of losses, the runs and the cycles; return the table."""
     table = summary(runs)
     save_data(
@@ -488,10 +496,10 @@ def report_losses(runs: pd.DataFrame, cycles: pd.DataFrame) -> pd.DataFrame:
             "regret": "reward lost until then, in epochs of the index policy's reward",
         },
     )
-    shown = table.assign(half=(table.high - table.low) / 2)
+    with_half = table.assign(half=(table.high - table.low) / 2)
     save_table(
         "learning-trap-losses-table",
-        shown[["rule", "horizon", "mean", "half", "median", "largest"]]
+        with_half[["rule", "horizon", "mean", "half", "median", "largest"]]
         .rename(columns={"mean": "mean loss (%)", "half": "± (95%)", "median": "median (%)",
                          "largest": "largest (%)"})
         .set_index(["rule", "horizon"]),
@@ -502,8 +510,8 @@ def report_losses(runs: pd.DataFrame, cycles: pd.DataFrame) -> pd.DataFrame:
                  "largest (%)": ".2f"},
         instances="learning-trap-runs",
     )  # fmt: skip
-    _report_rules(table, len(cycles))
-    _report_paired(runs)
+    _save_rules(table, len(cycles))
+    _save_paired(runs)
     several = cycles[cycles.worst - cycles.best > APART]
     save_value("learning-trap-sets", len(cycles))
     save_value("learning-trap-starts", STARTS)
@@ -527,11 +535,11 @@ def report_losses(runs: pd.DataFrame, cycles: pd.DataFrame) -> pd.DataFrame:
             "jolted": "of the best cycle by its estimates, where there are several",
         },
     )
-    report_jolts(cycles)
+    save_jolts(cycles)
     return table
 
 
-def report_kinds(runs: pd.DataFrame) -> None:
+def save_kinds(runs: pd.DataFrame) -> None:
     """Save the losses on kinds of sources, and where draws and pairs lose most."""
     save_data(
         "learning-trap-kinds-runs",
@@ -544,7 +552,7 @@ def report_kinds(runs: pd.DataFrame) -> None:
             "loss": "loss in the second half of the run, %",
         },
     )
-    table = summary_of_kinds(runs)
+    table = summarise_kinds(runs)
     text = [
         f"{plus_minus(mean, half, 2)}; {largest:.2f}"
         for mean, half, largest in zip(table["mean"], table.half, table.largest, strict=True)

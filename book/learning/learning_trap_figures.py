@@ -43,30 +43,34 @@ def draw_curve(table: pd.DataFrame) -> None:
     )
 
 
-def draw_price(found: AtPrice) -> None:
+def draw_price(at_price: AtPrice) -> None:
     """Draw the loss at a given price against the number of crawls, with what is proved of it."""
     fig, axis = figure(height=3.6)
     frames = []
     for name, lost, colour, style in (
-        ("optimism about the gain", found.optimistic, COLOURS[0], "-"),
-        ("the most likely pair", found.plain, COLOURS[1], "--"),
+        ("optimism about the gain", at_price.optimistic, COLOURS[0], "-"),
+        ("the most likely pair", at_price.plain, COLOURS[1], "--"),
     ):
         mean, low, high = student_band(lost)
-        axis.plot(found.crawls, mean, color=colour, ls=style, label=name)
-        axis.fill_between(found.crawls, np.maximum(low, 1e-3), high, color=colour, alpha=0.2, lw=0)
-        row = {"rule": name, "crawls": found.crawls, "mean": mean, "low": low, "high": high}
-        frames.append(pd.DataFrame(row | {"bound": found.bound}))
-    axis.plot(found.crawls, found.bound, color="black", ls=":", label="bound for optimism")
+        axis.plot(at_price.crawls, mean, color=colour, ls=style, label=name)
+        axis.fill_between(
+            at_price.crawls, np.maximum(low, 1e-3), high, color=colour, alpha=0.2, lw=0
+        )
+        row = {"rule": name, "crawls": at_price.crawls, "mean": mean, "low": low, "high": high}
+        frames.append(pd.DataFrame(row | {"bound": at_price.bound}))
+    axis.plot(at_price.crawls, at_price.bound, color="black", ls=":", label="bound for optimism")
     axis.set(xscale="log", yscale="log", xlabel="crawls", ylabel="loss so far (value units)")
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
-    ends = [lost[:, -1].mean() for lost in (found.optimistic, found.plain)]
+    ends = [lost[:, -1].mean() for lost in (at_price.optimistic, at_price.plain)]
     save_figure(
         "learning-trap-price",
         fig,
         pd.concat(frames),
-        f"Loss of one source at a given price, mean of {len(found.plain)} streams with 95% bands.",
-        f"After {found.crawls[-1]} crawls optimism about the gain has lost {ends[0]:.0f}, the most "
-        f"likely pair {ends[1]:.0f}; the bound is {found.bound[-1]:.0f}.",
+        f"Loss of one source at a given price, mean of {len(at_price.plain)} streams with 95% "
+        "bands.",
+        f"After {at_price.crawls[-1]} crawls optimism about the gain has lost {ends[0]:.0f}, the "
+        "most "
+        f"likely pair {ends[1]:.0f}; the bound is {at_price.bound[-1]:.0f}.",
     )
 
 

@@ -23,7 +23,7 @@ def error_bound(error: float, least: float = LEAST) -> float:
     return float(f"1e{math.ceil(math.log10(max(abs(float(error)), least)) - 1e-9):d}")
 
 
-def error_text(value: float) -> str:
+def format_error(value: float) -> str:
     """Write a number with three digits, or that it is rounding only.
 
     Examples
@@ -36,7 +36,7 @@ def error_text(value: float) -> str:
 
 def save_gradient_errors(id: str, gradients: pd.DataFrame, note: str = "") -> None:
     """Save the error of each formula against the true gradient; rounding errors are marked."""
-    errors = gradients["largest relative error"].map(error_text)
+    errors = gradients["largest relative error"].map(format_error)
     save_table(
         id,
         gradients.assign(**{"largest relative error": errors}).rename_axis("formula"),

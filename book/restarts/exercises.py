@@ -27,7 +27,7 @@ from scorecard import save_value
 QUOTED = ((25, 5), (75, 5), (25, 1), (75, 1))
 
 
-def two_machines() -> RestartBandit:
+def make_two_machines() -> RestartBandit:
     """Return two machines of two states, of which the index policy repairs the wrong one."""
     wear, new = np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([1.0, 0.0])
     first = RestartArm(wear, new, np.array([0.0, 1.2]), np.array([1.0, 1.0]))
@@ -35,9 +35,9 @@ def two_machines() -> RestartBandit:
     return RestartBandit((first, second), 1, SLIDE_DISCOUNT)
 
 
-def of_the_model() -> None:
+def save_model_solutions() -> None:
     """Save the numbers of the page on the model."""
-    two = two_machines()
+    two = make_two_machines()
     for name, indices in zip(("first", "second"), index_scores(two), strict=True):
         save_value(f"restart-model-two-{name}-new", indices[0])
         save_value(f"restart-model-two-{name}-worn", indices[1])
@@ -50,14 +50,14 @@ def of_the_model() -> None:
     save_value("restart-model-copies-bound", relaxed_bound(many)[0] / copies)
 
 
-def trap() -> RestartBandit:
+def make_trap() -> RestartBandit:
     """Return three arms alike, one active, that fail when new and stay as they are in between."""
     wear, new = np.eye(3)[[2, 1, 2]], np.array([1.0, 0.0, 0.0])
     arm = RestartArm(wear, new, np.array([0.0, 1.0, 4.0]), np.full(3, 2.0))
     return RestartBandit((arm,) * 3, 1, SLIDE_DISCOUNT)
 
 
-def ratios_of_shocks(instances: int = 12) -> pd.DataFrame:
+def compute_shock_ratios(instances: int = 12) -> pd.DataFrame:
     """Return the ratio on small systems of shocks by how ties are broken.
 
     One row a system: ``lower`` arm first, by the ``rule`` of the one most likely to fail, and in
@@ -79,34 +79,34 @@ def ratios_of_shocks(instances: int = 12) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def of_the_optimum() -> None:
+def save_optimum_solutions() -> None:
     """Save the numbers of the page on the experiments against the optimum."""
-    bandit = trap()
+    bandit = make_trap()
     scores = index_scores(bandit)
     for name, index in zip(("new", "middle", "worst"), scores[0], strict=True):
         save_value(f"restart-optimum-trap-{name}", index)
     save_value("restart-optimum-trap-optimal", solve_joint(bandit).values[0, 0, 1])
     save_value("restart-optimum-trap-index", evaluate_scores(bandit, scores).values[0, 0, 1])
-    ratios = ratios_of_shocks()
+    ratios = compute_shock_ratios()
     save_value("restart-optimum-shocks", len(ratios))
     for name in ("lower", "rule", "best"):
         save_value(f"restart-optimum-shocks-{name}", ratios[name].min())
 
 
-def of_the_myopic_policy(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> None:
+def save_myopic_solutions(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> None:
     """Save the median saving of a generator for few and many arms to a repair, where it was run.
 
     `kernel`: name of the generator.
     """
     medians = cells[cells.kernel == kernel].groupby(["arms", "budget"], as_index=False).eps.median()
-    found = {(cell.arms, cell.budget): cell.eps for cell in medians.itertuples()}
-    save_value("restart-myopic-wearing", is_of_wear(found))
+    savings = {(cell.arms, cell.budget): cell.eps for cell in medians.itertuples()}
+    save_value("restart-myopic-wearing", saves_like_wear(savings))
     for cell in QUOTED:
-        if cell in found:
-            save_value(f"restart-myopic-{cell[0]}-{cell[1]}", found[cell])
+        if cell in savings:
+            save_value(f"restart-myopic-{cell[0]}-{cell[1]}", savings[cell])
 
 
-def is_of_wear(medians: Mapping[tuple[int, int], float]) -> bool:
+def saves_like_wear(medians: Mapping[tuple[int, int], float]) -> bool:
     """Whether savings rise with the arms at a large budget and fall at a small one, as far as run.
 
     `medians`: median saving by number of arms and budget.
@@ -117,12 +117,12 @@ def is_of_wear(medians: Mapping[tuple[int, int], float]) -> bool:
     return bool(many_large > few_large and many_small < few_small)
 
 
-def of_indexability(arm: RestartArm, discount: float) -> None:
+def save_indexability_solutions(arm: RestartArm, discount: float) -> None:
     """Save the indices of an arm, and of one that differs in its reset only."""
     to_first = np.eye(arm.states)[0]
     moved = RestartArm(arm.passive, to_first, arm.passive_cost, arm.active_cost)
-    for name, one in (("", arm), ("moved-", moved)):
-        index = whittle_index(one, discount).index
+    for name, variant in (("", arm), ("moved-", moved)):
+        index = whittle_index(variant, discount).index
         save_value(f"restart-indexability-{name}least", index.min())
         save_value(f"restart-indexability-{name}most", index.max())
 
@@ -135,31 +135,31 @@ def index_of_sure_wear(arm: RestartArm, discount: float) -> Floats:
     return np.asarray(arm.passive_cost * lengths - before - arm.active_cost)
 
 
-def of_thresholds() -> None:
+def save_threshold_solutions() -> None:
     """Save the numbers of the page on thresholds."""
     sure = slide_arm(one_step(5, 0.0))
     save_value("restart-thresholds-sure-formula", index_of_sure_wear(sure, SLIDE_DISCOUNT)[-1])
     save_value("restart-thresholds-sure", whittle_index(sure, SLIDE_DISCOUNT).index[-1])
-    dear = two_machines().arms[1]
+    dear = make_two_machines().arms[1]
     index, gains = whittle_index(dear, SLIDE_DISCOUNT).index, dear.stopping_cost(SLIDE_DISCOUNT)
     for state, value, gain in zip(("new", "worn"), index, gains, strict=True):
         save_value(f"restart-thresholds-dear-{state}", value)
         save_value(f"restart-thresholds-dear-r-{state}", gain)
 
 
-def of_the_applications() -> None:
+def save_application_solutions() -> None:
     """Save the numbers of the page on machines, queues and crawlers."""
     for name, u_star, alpha, age in (("slow", 1.0, 0.9, 3), ("fast", 0.15, 0.3, 1)):
         for word, discount in (("discounted", 0.9), ("average", 1.0)):
             index = crawler_index(u_star, alpha, discount, [age])
             save_value(f"restart-applications-{name}-{word}", index[0])
-    warned, sudden = (whittle_index(arm, 0.95).index for arm in machines_by_sensor())
+    warned, sudden = (whittle_index(arm, 0.95).index for arm in make_sensor_machines())
     for state, value in zip(("new", "warned", "failed"), warned, strict=True):
         save_value(f"restart-applications-sensor-{state}", value)
     save_value("restart-applications-sensorless-failed", sudden[1])
 
 
-def machines_by_sensor() -> tuple[RestartArm, RestartArm]:
+def make_sensor_machines() -> tuple[RestartArm, RestartArm]:
     """Return a machine that is new, warned or failed, and one that is new or failed."""
     chance, repair, failed = 0.15, 5.0, 12.0
     warned = np.array([[1 - chance, chance, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])

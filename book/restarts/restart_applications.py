@@ -16,7 +16,7 @@ MACHINES = ("steady", "fast and cheap", "fails at once", "dear")
 QUEUES = ("steady trickle", "bursts", "busy and cheap", "rare and urgent")
 
 
-def arms_table(
+def tabulate_arms(
     arms: Sequence[RestartArm], names: Sequence[str], passive: str, active: str
 ) -> pd.DataFrame:
     """Return the kernels, restart laws and costs of arms.
@@ -38,7 +38,7 @@ def _law(law: Floats) -> dict[str, float]:
     return {f"to {y}": float(p) for y, p in enumerate(law)}
 
 
-def loss(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
+def loss_percentage(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
     """Return by what percentage a policy costs more than the optimum (never less: rounding)."""
     return max(0.0, float(100 * (costs[policy] / costs["optimum"] - 1)))
 
@@ -49,40 +49,40 @@ def loss(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
 def save_arms(
     kind: str, arms: Sequence[RestartArm], names: Sequence[str], passive: str, active: str
 ) -> None:
-    """Save the table of `arms_table`; `kind` is what the arms are, in the plural."""
+    """Save the table of `tabulate_arms`; `kind` is what the arms are, in the plural."""
     save_table(
         f"restart-applications-{kind}",
-        arms_table(arms, names, passive, active),
+        tabulate_arms(arms, names, passive, active),
         f"The four {kind}: probabilities of the next state of an arm that is left alone, by its "
         "state, and both costs of an epoch. The last row of each is the law of the next state of "
         "an arm that is activated, whatever its state.",
     )
 
 
-def save_costs(found: pd.DataFrame) -> None:
+def save_costs(costs: pd.DataFrame) -> None:
     """Save what each policy costs; `found` has a row a policy, a column an example."""
     save_table(
         "restart-applications-values",
-        found.rename_axis("policy"),
+        costs.rename_axis("policy"),
         "Exact discounted cost per epoch from new machines and from empty queues, with the least "
         "cost of any policy, and the relaxed bound, which is no higher.",
         formats=".4f",
     )
 
 
-def save_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:
+def save_numbers(costs: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:
     """Save the numbers that the page quotes; `found` has a row a policy, a column an example."""
     grades, places = machines.arms[0].states, queues.arms[0].states
     save_value("restart-applications-grades", grades)
     save_value("restart-applications-capacity", places - 1)
     save_value("restart-applications-machines-states", grades ** len(machines.arms))
     save_value("restart-applications-queues-states", places ** len(queues.arms))
-    most = max(loss(found[name], "worst state first") for name in found)
+    most = max(loss_percentage(costs[name], "worst state first") for name in costs)
     save_value("restart-applications-thumb-most", most)
     short = {"index policy": "loss", "worst state first": "thumb", "myopic": "myopic"}
-    for name in found:
+    for name in costs:
         for policy, word in short.items():
-            save_value(f"restart-applications-{name}-{word}", loss(found[name], policy))
+            save_value(f"restart-applications-{name}-{word}", loss_percentage(costs[name], policy))
 
 
 # Claims
@@ -99,7 +99,10 @@ def claims(mended: Mapping[str, float], emptied: Mapping[str, float]) -> list[Cl
 
 
 def _losses(costs: Mapping[str, float]) -> dict[str, float]:
-    return {"index": loss(costs, "index policy"), "worst_first": loss(costs, "worst state first")}
+    return {
+        "index": loss_percentage(costs, "index policy"),
+        "worst_first": loss_percentage(costs, "worst state first"),
+    }
 
 
 # Figures
@@ -141,11 +144,11 @@ def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
     )
 
 
-def draw_costs(found: pd.DataFrame, budget: int) -> None:
+def draw_costs(costs: pd.DataFrame, budget: int) -> None:
     """Draw what each policy costs, machines left and queues right."""
     fig, axes = figure(1, 2, height=3.2)
-    for axis, name in zip(axes, found, strict=True):
-        column = found[name]
+    for axis, name in zip(axes, costs, strict=True):
+        column = costs[name]
         places = np.arange(len(column))[::-1]
         axis.hlines(places, column["optimum"], column, color="grey", linewidth=1)
         axis.plot(column, places, "o", color=COLOURS[0])
@@ -153,11 +156,11 @@ def draw_costs(found: pd.DataFrame, budget: int) -> None:
         axis.set(yticks=places, xlabel="cost per epoch", title=name)
         axis.set_yticklabels(column.index)
         axis.tick_params(labelleft=name == "machines")
-    losses = {name: loss(found[name], "index policy") for name in found}
+    losses = {name: loss_percentage(costs[name], "index policy") for name in costs}
     save_figure(
         "restart-applications-costs",
         fig,
-        found.reset_index(names="policy"),
+        costs.reset_index(names="policy"),
         caption="Exact discounted cost per epoch from new machines and empty queues, "
         f"$m = {budget}$. The index policy is {losses['machines']:.2f}% above the optimum "
         f"(dotted) for the machines, {losses['queues']:.2f}% for the queues.",

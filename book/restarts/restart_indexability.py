@@ -47,7 +47,7 @@ def fixed_time_values(arm: RestartArm, discount: float) -> Floats:
     return least
 
 
-def passive_set_readings(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
+def count_wrong_passive_sets(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
     """Count the subsidies at which each reading of slide 11 gives a wrong passive set.
 
     `arms`: each is solved at one subsidy between any two of its indices, and beyond both ends. One
@@ -129,7 +129,7 @@ def claims(
         float(np.abs(index - root).max()) for index, root in zip(indices, roots, strict=True)
     )
     printed = levels + discount * subsidies
-    passive = np.array([one.policy == 0 for one in solved])
+    passive = np.array([solution.policy == 0 for solution in solved])
     first = grid[passive.argmax(axis=0)]
     within = (first >= indices[0] - AGREE) & (first <= indices[0] + np.diff(grid).max())
     counts, never = _wrong_sets(readings)

@@ -64,7 +64,7 @@ def bound_is_loose(exact: pd.DataFrame) -> bool:
     return bool((exact.bound < exact.optimal - AGREE - 2 * exact.residual).any())
 
 
-def up_to(percent: float) -> float:
+def round_up_percentage(percent: float) -> float:
     """Return the next tenth of a per cent above; 0 where rounding left less than nothing.
 
     Examples
@@ -75,7 +75,7 @@ def up_to(percent: float) -> float:
     return float(np.ceil(10 * percent)) / 10 + 0.0
 
 
-def simulated_in_words(estimate: Estimate) -> str:
+def describe_simulation(estimate: Estimate) -> str:
     """Return a text on the mean cost of simulated paths, with its interval if they differ.
 
     `estimate`: mean of the paths with its 99.99% interval.
@@ -95,8 +95,8 @@ def save_numbers(bandit: RestartBandit, exact: pd.DataFrame) -> None:
     lowest = exact.lowest / exact.optimal
     save_value("restart-model-joint", bandit.joint_states)
     save_value("restart-model-instances", len(exact))
-    save_value("restart-model-index-most", up_to(above["index"]))
-    save_value("restart-model-tied-most", up_to(above["index_best"]))
+    save_value("restart-model-index-most", round_up_percentage(above["index"]))
+    save_value("restart-model-tied-most", round_up_percentage(above["index_best"]))
     save_value("restart-model-lowest-least", np.floor(10 * lowest.min()) / 10)
     save_value("restart-model-lowest-most", np.ceil(10 * lowest.max()) / 10)
     save_value("restart-model-bound-below", 100 * float((1 - exact.bound / exact.optimal).mean()))
@@ -145,13 +145,13 @@ def claims(
     `hundred`: a hundred machines with 3 states; `apart`: the index of each of them.
     """
     low, high = simulated.low, simulated.high
-    sizes = {machines: one.values.size for machines, one in solved.items()}
+    sizes = {machines: solution.values.size for machines, solution in solved.items()}
     beaten = exact.index_best - exact.optimal > 2 * exact.residual
     worse = exact.lowest > exact.index_worst + 2 * exact.residual
-    more = 100 * (exact.lowest / exact.index_worst - 1)
+    excess = 100 * (exact.lowest / exact.index_worst - 1)
     loss = {"beaten": int(beaten.sum()), "systems": len(exact)}
     lowest = {"worse": int(worse.sum()), "systems": len(exact)}
-    lowest |= {"least": more.min(), "most": more.max()}
+    lowest |= {"least": excess.min(), "most": excess.max()}
     paths = {"value": value, "mean": simulated.value, "low": low, "high": high}
     paths["paths"] = simulated.replications
     differences = checked[["linear", "least", "equation"]].max()
@@ -229,7 +229,7 @@ def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> No
         axis.semilogy(places, np.maximum(ranked[name], 1e-3), marker, **look)
     axis.set(xlabel="system, by the loss of the index policy", ylabel="cost above the optimum (%)")
     fig.legend(loc="outside upper center", ncols=2)
-    worst, tied = (up_to(above[name].max()) for name in ("index", "index_best"))
+    worst, tied = (round_up_percentage(above[name].max()) for name in ("index", "index_best"))
     least = np.floor(above.lowest.min())
     save_figure(
         "restart-model-policies",

@@ -35,7 +35,7 @@ BIN = 0.5
 DEARER = 1e-6
 
 
-def table_of(large: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+def tabulate_savings(large: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each generator: the saving of the index policy and that of other policies.
 
     `large`: systems of one size and budget; `cells`: systems of all sizes and budgets, with the
@@ -61,7 +61,7 @@ def table_of(large: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     return columns.reindex(large.kernel.unique())
 
 
-def losses_of_the_index(small: pd.DataFrame) -> pd.DataFrame:
+def select_losses(small: pd.DataFrame) -> pd.DataFrame:
     """Return the systems on which the myopic policy is cheaper than the index with its best ties.
 
     `small`: systems solved exactly. With ``loss``, by what percentage the index policy costs more,
@@ -78,8 +78,8 @@ def save_numbers(
     table: pd.DataFrame, large: pd.DataFrame, small: pd.DataFrame, printed: pd.DataFrame
 ) -> None:
     """Save the numbers that the page quotes, bounds rounded outward to the digit shown."""
-    worst = losses_of_the_index(small)
-    kept = {
+    worst = select_losses(small)
+    numbers = {
         "arms": int(large.arms.iloc[0]),
         "budget": int(large.budget.iloc[0]),
         "median-least": table["median"].min(),
@@ -95,7 +95,7 @@ def save_numbers(
         "printed-half": float((printed.high - printed.low).mean() / 2),
         "half": float((large.high - large.low).mean() / 2),
     }
-    save_values("restart-myopic", kept)
+    save_values("restart-myopic", numbers)
 
 
 def save_counts(large: tuple[int, int], printed: tuple[int, int], half: float) -> None:
@@ -120,7 +120,7 @@ SIMULATED = {
 AHEAD = {"lookahead": "simulated cost per epoch of the policy that looks two epochs ahead"}
 
 
-def save_systems_of_the_myopic_policy(large: pd.DataFrame, cells: pd.DataFrame) -> None:
+def save_systems(large: pd.DataFrame, cells: pd.DataFrame) -> None:
     """Save every simulated system of experiments (3) and (4): of one size, and of all sizes."""
     columns = SYSTEM | SIMULATED | SAVING
     save_data(
@@ -140,11 +140,11 @@ def save_systems_of_the_myopic_policy(large: pd.DataFrame, cells: pd.DataFrame) 
 
 def save_as_printed(systems: pd.DataFrame, paths: int, epochs: int) -> None:
     """Save the systems that are simulated with the slides' own counts."""
-    shown = systems[["kernel", "arms", "budget", "index", "myopic", "eps", "low", "high"]].copy()
-    shown.loc[shown.low == shown.high, ["low", "high"]] = np.nan  # both policies act alike
+    columns = systems[["kernel", "arms", "budget", "index", "myopic", "eps", "low", "high"]].copy()
+    columns.loc[columns.low == columns.high, ["low", "high"]] = np.nan  # both policies act alike
     save_table(
         "restart-myopic-as-printed",
-        shown,
+        columns,
         f"Systems simulated by {paths} paths of {epochs} epochs with costs added up as the slides "
         "print it: cost of both policies, the saving in % and its 95% interval.",
         formats=".3f",
@@ -218,7 +218,7 @@ def claims(
     used = {"systems": len(as_printed), "half": half}
     by = cells.groupby("kernel", sort=False).eps
     ranges = [{"generator": name, "least": eps.min(), "most": eps.max()} for name, eps in by]
-    each = cells.groupby(["kernel", "arms", "budget"]).size().max()
+    cell_size = cells.groupby(["kernel", "arms", "budget"]).size().max()
     ranked = cells.sort_values("eps")
     ends = {"C-e34-lo": ranked.iloc[0], "C-e34-hi": ranked.iloc[-1]}
     counts_of = large.kernel.value_counts()
@@ -236,7 +236,7 @@ def claims(
                 end.eps,
                 interval=(end.low, end.high),
                 replications=cell_paths,
-                numbers={"each": each, "paths": cell_paths, "ranges": ranges},
+                numbers={"each": cell_size, "paths": cell_paths, "ranges": ranges},
             )
             for row, end in ends.items()
         ),
@@ -258,7 +258,7 @@ def _conclusion(cells: pd.DataFrame, small: pd.DataFrame, alike: pd.DataFrame) -
         "systems": len(cells),
         "better": int((cells.low > 0).sum()),
         "worse": int((cells.high < 0).sum()),
-        "lost": len(losses_of_the_index(small)),
+        "lost": len(select_losses(small)),
         "small": len(small),
     }
     equal = bool((alike.eps == 0).all())
@@ -284,8 +284,8 @@ def draw_histogram(large: pd.DataFrame, paths: int) -> tuple[Floats, Floats]:
         look = {"color": COLOURS[0], "edgecolor": "white", "linewidth": 0.5}
         axis.hist(eps, bins=bins, weights=weights, **look)
         beyond = int(((eps < bins[0]) | (eps > bins[-1])).sum())
-        said = f"{name}, {eps.size} systems" + (f" ({beyond} beyond)" if beyond else "")
-        axis.set_title(said, fontsize="small")
+        title = f"{name}, {eps.size} systems" + (f" ({beyond} beyond)" if beyond else "")
+        axis.set_title(title, fontsize="small")
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
     for axis in axes.flat[max(0, len(names) - 3) : len(names)]:  # the last of each column

@@ -33,13 +33,13 @@ from scorecard.prints import printed_number
 BIN = 0.5
 
 
-def with_ratios(exact: pd.DataFrame) -> pd.DataFrame:
+def add_ratios(exact: pd.DataFrame) -> pd.DataFrame:
     """Return the systems with the ratios in % of optimum to index policy, by ties."""
     plans = {"alpha": "index", "alpha_best": "index_best", "alpha_worst": "index_worst"}
     return exact.assign(**{name: 100 * exact.optimal / exact[plan] for name, plan in plans.items()})
 
 
-def bands_of(systems: pd.DataFrame) -> pd.DataFrame:
+def compute_bands(systems: pd.DataFrame) -> pd.DataFrame:
     """Return where the ratios of each budget and generator lie."""
     grouped = systems.groupby(["budget", "kernel"], sort=False)
     low = printed_number("C-e12-lo")
@@ -66,8 +66,8 @@ ROUNDING = 1e-4
 def save_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> None:
     """Save the numbers that the page quotes."""
     low = printed_number("C-e12-lo")
-    inside = systems.alpha >= low
-    kept = {
+    printed_range = systems.alpha >= low
+    numbers = {
         "printed-low": low,
         "median": systems.alpha.median(),
         "joint": joint_states,
@@ -80,13 +80,13 @@ def save_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> No
         "any-initial-best": 100 * systems.index_best_least.min(),
         "worst-ties": systems.alpha_worst.min(),
         "best-ties": systems.alpha_best.min(),
-        "inside": 100 * float(inside.mean()),
+        "inside": 100 * float(printed_range.mean()),
         "median-loss": max(0.0, np.ceil(100 * (100 - systems.alpha.median())) / 100),
     }
-    save_values("restart-optimum", kept | statements(systems))
+    save_values("restart-optimum", numbers | collect_predicates(systems))
 
 
-def statements(systems: pd.DataFrame) -> dict[str, bool]:
+def collect_predicates(systems: pd.DataFrame) -> dict[str, bool]:
     """Return which sentences of the page are true of these systems.
 
     Returns: whether the least ratio depends on how ties are broken, and whether, with ties broken
@@ -111,9 +111,9 @@ EXACT = {
 }
 
 
-def save_systems_of_the_optimum(systems: pd.DataFrame) -> None:
+def save_systems(systems: pd.DataFrame) -> None:
     """Save every system of experiments (1) and (2) with its exact costs and ratios."""
-    columns = {name: said for name, said in SYSTEM.items() if name in systems} | EXACT
+    columns = {name: description for name, description in SYSTEM.items() if name in systems} | EXACT
     save_data(
         "restart-optimum-systems",
         systems[list(columns)],
@@ -122,7 +122,7 @@ def save_systems_of_the_optimum(systems: pd.DataFrame) -> None:
     )
 
 
-def save_generators_of_the_optimum(bands: pd.DataFrame, instances: int) -> None:
+def save_generators(bands: pd.DataFrame, instances: int) -> None:
     """Save where the ratios of each budget and generator lie."""
     save_table(
         "restart-optimum-generators",
@@ -261,7 +261,7 @@ def draw_histogram(systems: pd.DataFrame, instances: int) -> tuple[Floats, Float
     fig.supxlabel(rf"$\alpha_{{\rm opt}}$ (%), bins of {BIN:g}", fontsize="medium")
     fig.supylabel("systems", fontsize="medium")
     medians = systems.groupby("budget").alpha.median()
-    counted = (np.histogram(each.alpha, bins)[0] for _, each in systems.groupby("kernel"))
+    counted = (np.histogram(group.alpha, bins)[0] for _, group in systems.groupby("kernel"))
     at_end = sum(int(heights[-1] == heights.max()) for heights in counted)
     halves = ", ".join(f"{value:.2f} for $m = {budget}$" for budget, value in medians.items())
     columns = ["kernel", "instance", "budget", "optimal", "alpha", "alpha_best", "alpha_worst"]
@@ -282,7 +282,7 @@ def draw_histogram(systems: pd.DataFrame, instances: int) -> tuple[Floats, Float
 
 def draw_bands(systems: pd.DataFrame, instances: int) -> None:
     """Draw where the ratios of each generator and budget lie."""
-    bands = bands_of(systems)
+    bands = compute_bands(systems)
     names, budgets = list(systems.kernel.unique()), list(systems.budget.unique())
     fig, axis = figure(height=4.4)
     for (j, budget), name in product(enumerate(budgets), names):

@@ -31,18 +31,18 @@ SAME = 1e-12
 THIRD_PENALTY = 2.5
 
 
-def by_route(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
+def tabulate_routes(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """Return an index by the routes that compute it, as it is shown, 0/0 where one is not defined.
 
     `indices`: index of each state, by route.
     """
     values = np.array(list(indices.values()), dtype=float)
     columns = pd.Index([f"state {k + 1}" for k in range(values.shape[1])])
-    shown = pd.DataFrame(values.round(4) + 0.0, pd.Index(list(indices), name="index by"), columns)
-    return shown.astype(object).where(np.isfinite(values), "0/0")
+    table = pd.DataFrame(values.round(4) + 0.0, pd.Index(list(indices), name="index by"), columns)
+    return table.astype(object).where(np.isfinite(values), "0/0")
 
 
-def skipping_arm(second: float) -> RestartArm:
+def make_skipping_arm(second: float) -> RestartArm:
     """Return an arm of 4 states that wears by two at a time, and so skips the second from new.
 
     `second`: cost of a passive epoch in the second state.
@@ -60,20 +60,20 @@ def compare_cycles(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
     """
     rows = []
     for number, arm in enumerate(arms):
-        found = thresholds(arm, discount).elimination
+        cycle = thresholds(arm, discount).elimination
         for k in range(arm.states + 1):
             cost_sum, length_sum = cycle_by_definition(arm, discount, k)
             rate, activity = rates_by_equations(arm, discount, k)
             policy = (np.arange(arm.states) >= k).astype(np.int64)
             values = evaluate_policy(arm, discount, THIRD_PENALTY, policy)[1]
             sums = {"cost_sum": cost_sum, "length_sum": length_sum}
-            eliminated = {"cost": found.cost[k], "length": found.length[k]}
+            eliminated = {"cost": cycle.cost[k], "length": cycle.length[k]}
             solved = {"rate": rate, "activity": activity, "priced": float(arm.reset @ values)}
             rows.append({"arm": number, "threshold": k + 1} | sums | eliminated | solved)
     return pd.DataFrame(rows)
 
 
-def best_in_states(lines: Thresholds, prices: Floats) -> Ints:
+def find_best_in_states(lines: Thresholds, prices: Floats) -> Ints:
     """Return the least threshold in X, so without never active, that costs least at each price.
 
     As `Thresholds.best`, from differences, so that lines that coincide are told from rounding.
@@ -83,7 +83,7 @@ def best_in_states(lines: Thresholds, prices: Floats) -> Ints:
     return np.asarray(np.pad(beyond, ((0, 0), (1, 0))).argmin(axis=1))
 
 
-def gaps_at(
+def measure_gaps(
     arms: Sequence[RestartArm], discount: float, indices: Sequence[Floats]
 ) -> tuple[list[Floats], int]:
     """Return by how much neighbouring lines differ at an index, and how many pairs coincide.
@@ -99,7 +99,7 @@ def gaps_at(
     return gaps, same
 
 
-def crossings_of_four(lines: Thresholds, first: int) -> dict[tuple[int, int], float]:
+def find_crossings(lines: Thresholds, first: int) -> dict[tuple[int, int], float]:
     """Return where the lines of four neighbouring thresholds cross, of neighbours and next but one.
 
     `first`: place of the first of the four lines. Keys: by pair of lines; nan where they coincide,
@@ -114,7 +114,7 @@ def crossings_of_four(lines: Thresholds, first: int) -> dict[tuple[int, int], fl
     }
 
 
-def a_crossing(lines: Thresholds, near: int) -> int:
+def find_crossing_state(lines: Thresholds, near: int) -> int:
     """Return the state nearest to one, from 0, at whose threshold two different lines cross."""
     differ = np.flatnonzero(lines.activity[:-1] > lines.activity[1:] + SAME)
     return int(differ[np.abs(differ - near).argmin()])
@@ -131,7 +131,7 @@ def save_numbers(by_condition: Sequence[bool], by_chance: Sequence[bool], wrong:
     save_value("restart-thresholds-off", 100 * float(wrong.mean()))
 
 
-def of_penalty(lines: Thresholds) -> dict[str, float]:
+def collect_penalty_values(lines: Thresholds) -> dict[str, float]:
     """Return the best threshold at the third penalty, its cost, and its active epochs in %."""
     best = int(lines.best(THIRD_PENALTY))
     return {
@@ -185,8 +185,8 @@ def claims(
     condition and for others; `best`: the best threshold in X at rising penalties; `ratios`,
     `roots`: slide 16's ratio, nan where it is 0/0, and the index by its definition, of arms under
     the condition; `skipped`: the same of an arm that never visits its second state, with the closed
-    form of this page; `gaps`: as `gaps_at` returns them, of arms under the condition and the one
-    that skips a state; `same`: in how many of their states both lines are the same.
+    form of this page; `gaps`: as `measure_gaps` returns them, of arms under the condition and the
+    one that skips a state; `same`: in how many of their states both lines are the same.
     """
     c = cycles
     several = {"thresholds": len(c), "arms": c.arm.nunique()}
@@ -194,7 +194,12 @@ def claims(
     defined = ~np.isnan(ratios)
     visited = _near(ratios[defined], roots[defined], 1e-6)
     ratio, closed, root = skipped
-    there = {"states": int(defined.sum()), "arms": len(roots), "closed": closed[1], "root": root[1]}
+    index_numbers = {
+        "states": int(defined.sum()),
+        "arms": len(roots),
+        "closed": closed[1],
+        "root": root[1],
+    }
     index = visited and bool(np.isnan(ratio[1])) and _near(closed, root)
     climbs = bool((np.diff(best, axis=1) >= 0).all())
     thresholds = {"optimal": sum(by_condition), "arms": len(by_condition)}
@@ -215,18 +220,18 @@ def claims(
         claim("C-thm-N", _near(printed_n, c.activity), proof="thm-restart-cycle", numbers=several),
         claim("C-threshold", all(by_condition), proof="cor-restart-monotone", numbers=thresholds),
         claim("C-lem-klambda", climbs, proof="prop-restart-klambda", numbers={"arms": len(best)}),
-        claim("C-thm-w", index, proof="thm-restart-threshold", numbers=there),
+        claim("C-thm-w", index, proof="thm-restart-threshold", numbers=index_numbers),
         claim("C-w-lines", _near(np.concatenate(gaps), 0, 1e-6), numbers=meet),
-        claim("C-concl-closed", index, proof="thm-restart-threshold", numbers=there),
+        claim("C-concl-closed", index, proof="thm-restart-threshold", numbers=index_numbers),
         claim("C-fig-klambda", figure="restart-thresholds-step"),
         claim("C-fig-w", figure="restart-thresholds-crossing"),
         claim("C-fig-last", figure="restart-thresholds-lines"),
     ]
 
 
-def _near(left: ArrayLike, right: ArrayLike, tolerance: float = AGREE) -> bool:
-    left, right = np.asarray(left), np.asarray(right)
-    return bool((np.abs(left - right) <= tolerance * (1 + np.abs(right))).all())
+def _near(values: ArrayLike, targets: ArrayLike, tolerance: float = AGREE) -> bool:
+    values, targets = np.asarray(values), np.asarray(targets)
+    return bool((np.abs(values - targets) <= tolerance * (1 + np.abs(targets))).all())
 
 
 # Figures
@@ -276,22 +281,24 @@ def draw_crossing(lines: Thresholds, k: int) -> None:
     at = w[k]
     reach = 0.6 * (np.ptp(w[max(0, k - 1) : k + 2]) or 1.0)
     near = np.linspace(at - reach, at + reach, 100)
-    left, right = lines.cost_at(near)[:, [k, k + 1]].T
+    active_cost, passive_cost = lines.cost_at(near)[:, [k, k + 1]].T
     fig, axis = figure(height=3.2)
-    axis.plot(near, left, color=COLOURS[0], label=f"$C_\\lambda({k + 1})$: active in state {k + 1}")
+    axis.plot(
+        near, active_cost, color=COLOURS[0], label=f"$C_\\lambda({k + 1})$: active in state {k + 1}"
+    )
     label = f"$C_\\lambda({k + 2})$: passive in state {k + 1}"
-    axis.plot(near, right, color=COLOURS[1], linestyle="--", label=label)
+    axis.plot(near, passive_cost, color=COLOURS[1], linestyle="--", label=label)
     tie = float(lines.cost_rate[k] + at * lines.activity[k])
     axis.plot(at, tie, "o", color="black")
     axis.axvline(at, color="black", linewidth=0.8, linestyle=":")
-    said = f"$w({k + 1}) = {at:.4g}$"
-    axis.annotate(said, (at, tie), xytext=(8, -14), textcoords="offset points")
+    crossing_label = f"$w({k + 1}) = {at:.4g}$"
+    axis.annotate(crossing_label, (at, tie), xytext=(8, -14), textcoords="offset points")
     axis.set(xlabel=PENALTY, ylabel="cost per epoch from $Q$", xlim=(near[0], near[-1]))
     axis.legend(loc="upper left")
     save_figure(
         "restart-thresholds-crossing",
         fig,
-        pd.DataFrame({"penalty": near, f"C({k + 1})": left, f"C({k + 2})": right}),
+        pd.DataFrame({"penalty": near, f"C({k + 1})": active_cost, f"C({k + 2})": passive_cost}),
         caption=f"Redraws the sketch of slide 16: the index of state {k + 1} is the penalty at "
         "which it does not matter whether that state is active. The two thresholds on either side "
         f"of it cost the same at $\\lambda = {at:.4g}$.",

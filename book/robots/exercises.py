@@ -12,53 +12,53 @@ from analysis.robots.general.kinds import RobotKind
 from analysis.robots.general.mg1k import optimal_general_load
 from analysis.robots.printed import every_reference
 from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots
-from book.robots.robots_tables import cell_id, row_keys
+from book.robots.robots_tables import cell_id, list_printed_rows
 from scorecard import save_table, save_value
 from scorecard.prints import printed_number
 
 
-def second_robot(load: float = 0.6, capacity: int = 5) -> float:
+def second_robot_weight(load: float = 0.6, capacity: int = 5) -> float:
     """Return the weight at which one robot of this load and two of them cost the same, mu = 1.
 
     The cost (gamma + rho^(K+1)) / A(rho) is linear in gamma.
     """
-    one, two = (sum(rho**i for i in range(capacity + 1)) for rho in (load, 2 * load))
+    single, double = (sum(rho**i for i in range(capacity + 1)) for rho in (load, 2 * load))
     lost = [rho ** (capacity + 1) for rho in (load, 2 * load)]
-    return (lost[1] / two - lost[0] / one) / (1 / one - 1 / two)
+    return (lost[1] / double - lost[0] / single) / (1 / single - 1 / double)
 
 
-def loads_at_twice() -> pd.Series:
+def list_loads_at_twice() -> pd.Series:
     """Return the best loads at gamma = 2 mu by capacity."""
-    found = {k: optimal_load(2.0, k) for k in range(2, 11)}
-    return pd.Series(found, name="best load at γ = 2μ").rename_axis("K")
+    loads = {k: optimal_load(2.0, k) for k in range(2, 11)}
+    return pd.Series(loads, name="best load at γ = 2μ").rename_axis("K")
 
 
-def of_the_static_queue() -> None:
+def save_static_solutions() -> None:
     """Save the numbers that the solutions quote."""
-    table = loads_at_twice().to_frame()
+    table = list_loads_at_twice().to_frame()
     save_table("robots-static-loads-at-twice", table, "Best loads at twice the indexing rate.")
-    save_value("robots-static-second-robot", second_robot())
-    save_value("robots-static-best-capacity", int(loads_at_twice().to_numpy().argmax()) + 2)
+    save_value("robots-static-second-robot", second_robot_weight())
+    save_value("robots-static-best-capacity", int(list_loads_at_twice().to_numpy().argmax()) + 2)
 
 
 RATES = (0.01, 0.05, 0.1)
 
 
-def not_least() -> list[tuple[float, int]]:
+def find_other_minima() -> list[tuple[float, int]]:
     """Return the blocks of the draft's Table 1 that save least at another weight than the first.
 
     A saving is what the printed cost of control lies below the printed cost of N_s robots, as a
     share of that.
     """
     savings: dict[tuple[float, int], dict[float, float]] = {}
-    for key in (key for key in row_keys() if key[0] == "t1"):
+    for key in (key for key in list_printed_rows() if key[0] == "t1"):
         static, dynamic = (printed_number(cell_id(key, name)) for name in ("C_s", "C_d"))
         block = savings.setdefault((float(key[1]), int(key[2])), {})
         block[float(key[3])] = 1.0 - dynamic / static
     return [block for block, by in savings.items() if min(by, key=lambda g: by[g]) != min(by)]
 
 
-def rounding_table() -> pd.DataFrame:
+def tabulate_rounding() -> pd.DataFrame:
     """Return by how much N_s at weight 0.4 exceeds the best load in robots, by rate and K.
 
     The last column says whether the draft's Table 1 saves least at that weight.
@@ -69,12 +69,12 @@ def rounding_table() -> pd.DataFrame:
     index = pd.MultiIndex.from_tuples(blocks, names=["λ", "K"])
     frame = pd.DataFrame({"best load in robots": loads, "N_s": numbers}, index)
     excess = (frame["N_s"] - frame["best load in robots"]).round(3)
-    others = not_least()
+    others = find_other_minima()
     marks = ["no" if block in others else "yes" for block in blocks]
     return frame.round(3).assign(excess=excess, **{"control saves least": marks})
 
 
-def larger_queue_table() -> pd.DataFrame:
+def tabulate_larger_queues() -> pd.DataFrame:
     """Return N_s at K = 15 and at K = 30, by rate and weight."""
     weights = ("0.4", "γ(K)", "2.4")
     rows = {
@@ -91,19 +91,19 @@ def larger_queue_table() -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()), index)
 
 
-def of_the_tables() -> None:
+def save_table_solutions() -> None:
     """Save the tables and numbers that the solutions quote."""
     save_table(
         "robots-tables-rounding",
-        rounding_table(),
+        tabulate_rounding(),
         "The best load at weight 0.4, in robots, and what it is rounded to.",
     )
     save_table(
         "robots-tables-larger-queue",
-        larger_queue_table(),
+        tabulate_larger_queues(),
         "The best fixed number of robots at K = 15 and at K = 30.",
     )
-    up = rounding_table()["excess"].loc[not_least()]
+    up = tabulate_rounding()["excess"].loc[find_other_minima()]
     save_value("robots-tables-not-least", up.size)
     save_value("robots-tables-up-least", up.min())
     save_value("robots-tables-up-most", up.max())
@@ -116,11 +116,11 @@ def save_tolerances() -> None:
     optimum = model.solve().gain
     for name, tolerance in (("draft", 1e-5), ("tight", 1e-8)):
         runs = every_reference(model, tolerance=tolerance)
-        inside = runs.updates >= 0
-        same = np.round(runs.cost[inside], 5) == round(optimum, 5)
+        reachable = runs.updates >= 0
+        same = np.round(runs.cost[reachable], 5) == round(optimum, 5)
         save_value(f"robots-tables-{name}-agree", int(same.sum()))
-        save_value(f"robots-tables-{name}-counts", len(np.unique(runs.updates[inside])))
-    save_value("robots-tables-row-references", int(inside.sum()))
+        save_value(f"robots-tables-{name}-counts", len(np.unique(runs.updates[reachable])))
+    save_value("robots-tables-row-references", int(reachable.sum()))
 
 
 #: Rate, running cost and number of the fast robots; capacity; weight of starvation.
@@ -133,7 +133,7 @@ EXAMPLES = (
 )
 
 
-def one_fast_or_two_slow() -> pd.DataFrame:
+def compare_fast_and_slow() -> pd.DataFrame:
     """Return the optimal cost of fast robots, and of twice as many of half the rate and cost."""
     rows = []
     for rate, cost, robots, capacity, gamma in EXAMPLES:
@@ -145,9 +145,9 @@ def one_fast_or_two_slow() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names).round(5)
 
 
-def of_general_service() -> None:
+def save_general_solutions() -> None:
     """Save the numbers that the solutions quote."""
-    table = one_fast_or_two_slow()
+    table = compare_fast_and_slow()
     save_table(
         "robots-general-fast-or-slow",
         table,
@@ -161,7 +161,7 @@ def of_general_service() -> None:
         save_value(f"robots-general-{name}-load", optimal_general_load(1.0, 2, law))
 
 
-def declined() -> pd.DataFrame:
+def count_declined_states() -> pd.DataFrame:
     """Return the curves f(r) of the draft's Figures 6 to 8, and how many states below K decline."""
     optima = {g: RobotControl(16, 0.1, 1.0, 5, g).solve() for g in (1.0, 1.4, 2.0)}
     rows = {
@@ -174,7 +174,7 @@ def declined() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("γ")
 
 
-def four_fast_robots() -> pd.DataFrame:
+def solve_four_fast_robots() -> pd.DataFrame:
     """Return the curves of four robots that could each feed the engine alone, by weight."""
     rows = {}
     for gamma in (1.0, 1.4, 2.0, 20.0, 100.0, 1000.0):
@@ -187,15 +187,15 @@ def four_fast_robots() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("γ")
 
 
-def of_the_control() -> None:
+def save_control_solutions() -> None:
     """Save the tables that the solutions show."""
     save_table(
         "robots-controlled-declined",
-        declined(),
+        count_declined_states(),
         "The curves of Figures 6 to 8, and how many states below a full queue decline.",
     )
     save_table(
         "robots-controlled-four",
-        four_fast_robots(),
+        solve_four_fast_robots(),
         "Four robots that could each feed the engine alone: their optimal curves by weight.",
     )

@@ -27,7 +27,7 @@ WORDS = {
 }
 
 
-def bounds_by_weight(
+def compute_bounds(
     robots: int, arrival_rate: float, capacity: int, points: int = 161
 ) -> pd.DataFrame:
     """Return the optimal cost, the lower bound and the two curves' costs by the weight."""
@@ -40,7 +40,7 @@ def bounds_by_weight(
     return pd.DataFrame(rows, columns=names)
 
 
-def bound_checks(scan: pd.DataFrame) -> dict[str, bool]:
+def check_bounds(scan: pd.DataFrame) -> dict[str, bool]:
     """Say whether the optimum lies within its bounds, and is concave and rising in the weight."""
     cost, lower = scan["optimum"], scan["lower bound"]
     upper = scan[["lossless curve", "saturated curve"]].min(axis=1)
@@ -54,22 +54,22 @@ def bound_checks(scan: pd.DataFrame) -> dict[str, bool]:
     }
 
 
-def curve_errors(robots: int, arrival_rate: float, capacity: int) -> dict[str, float]:
+def measure_curve_errors(robots: int, arrival_rate: float, capacity: int) -> dict[str, float]:
     """Return how far the closed forms of two curves are from their costs as policies."""
     curves = {
         "lossless": (structure.lossless_curve, structure.lossless_cost),
         "saturated": (structure.saturated_curve, structure.saturated_cost),
     }
-    found = dict.fromkeys(curves, 0.0)
+    errors = dict.fromkeys(curves, 0.0)
     for gamma in np.geomspace(1e-4, 1e4, 21):
         model = RobotControl(robots, arrival_rate, 1.0, capacity, float(gamma))
         for name, (curve, formula) in curves.items():
             cost = model.evaluate(model.curve_policy(curve(model))).gain
-            found[name] = max(found[name], abs(cost / formula(model) - 1))
-    return found
+            errors[name] = max(errors[name], abs(cost / formula(model) - 1))
+    return errors
 
 
-def exact_closed_forms(tries: int, rng: np.random.Generator) -> dict[str, int]:
+def count_exact_closed_forms(tries: int, rng: np.random.Generator) -> dict[str, int]:
     """Count random instances whose optimum equals the closed form, in rational arithmetic."""
     hits = {"one robot": 0, "small": 0, "large": 0}
     for _ in range(tries):
@@ -96,12 +96,12 @@ class Counterexample:
     after: dict[str, Any]
 
 
-def counterexample(gamma: Fraction) -> Counterexample:
+def make_counterexample(gamma: Fraction) -> Counterexample:
     """Return the function whose image under T loses (W), for K = 2, N = 1, lambda = mu = 1."""
-    one = Fraction(1)
+    rate = Fraction(1)
     rows = [[1, 0, 0], [-1, -1, 0]]
     values = np.array([[Fraction(v) for v in row] for row in rows], dtype=object).T
-    image = structure.apply_operator(values, one, one, gamma) / 2
+    image = structure.apply_operator(values, rate, rate, gamma) / 2
     return Counterexample(
         structure.inequalities(values, gamma), structure.inequalities(image, gamma)
     )
@@ -116,31 +116,31 @@ class ExactSearch:
     slacks: pd.DataFrame  # least slack of each inequality at the optima and along value iteration
 
 
-def exact_search(instances: int, iterates: int, rng: np.random.Generator) -> ExactSearch:
+def search_exactly(instances: int, iterates: int, rng: np.random.Generator) -> ExactSearch:
     """Certify random optima, N and K up to 4, and follow value iteration from 0, exactly."""
-    one, strange = Fraction(1), []
+    service_rate, strange = Fraction(1), []
     least: dict[str, dict[str, Fraction]] = {"at the optima": {}, "along value iteration": {}}
     for _ in range(instances):
         robots, capacity = int(rng.integers(1, 5)), int(rng.integers(2, 5))
         rate = Fraction(round(10 ** rng.uniform(-1, 1.5) * 20) + 1, 20)
         gamma = Fraction(round(10 ** rng.uniform(-2, 2) * 100) + 1, 100)
-        instance = robots, rate, one, capacity, gamma
+        instance = robots, rate, service_rate, capacity, gamma
         try:
             best = structure.exact_optimum(*instance)
         except ValueError as error:
             strange.append(str(error))
             continue
-        found = (
+        searched = (
             structure.inequalities(best.bias, gamma),
             structure.iterate_slacks(*instance, iterates),
         )
-        for slacks, kept in zip(found, least.values(), strict=True):
+        for slacks, minima in zip(searched, least.values(), strict=True):
             for name, slack in slacks.items():
-                kept[name] = min(slack, kept.get(name, slack))
+                minima[name] = min(slack, minima.get(name, slack))
     return ExactSearch(instances - len(strange), strange, pd.DataFrame(least))
 
 
-def in_words(slacks: pd.DataFrame) -> pd.DataFrame:
+def describe_inequalities(slacks: pd.DataFrame) -> pd.DataFrame:
     """Say of each inequality whether it holds, and how nearly it is an equality."""
 
     def said(slack: Fraction) -> str:
@@ -151,7 +151,7 @@ def in_words(slacks: pd.DataFrame) -> pd.DataFrame:
     return slacks.map(said).rename(index=WORDS).rename_axis("inequality")
 
 
-def float_curves(instances: int, rng: np.random.Generator) -> int:
+def count_float_curves(instances: int, rng: np.random.Generator) -> int:
     """Count switching curves among random optima with N and K up to 12, in double precision."""
     curves = 0
     for _ in range(instances):
@@ -161,7 +161,7 @@ def float_curves(instances: int, rng: np.random.Generator) -> int:
     return curves
 
 
-def require(checks: Mapping[str, bool]) -> pd.DataFrame:
+def require_checks(checks: Mapping[str, bool]) -> pd.DataFrame:
     """Return the checks as a table.
 
     Raises ValueError where one fails for the document's parameters.
@@ -169,14 +169,14 @@ def require(checks: Mapping[str, bool]) -> pd.DataFrame:
     failed = [name for name, holds in checks.items() if not holds]
     if failed and is_document_run():
         raise ValueError(f"checks must hold, got failures of {failed}")
-    words = ["holds" if ok else "FAILS" for ok in checks.values()]
-    return pd.DataFrame({"checked": words}, index=list(checks))
+    verdicts = ["holds" if ok else "FAILS" for ok in checks.values()]
+    return pd.DataFrame({"checked": verdicts}, index=list(checks))
 
 
 # Figures
 
 
-def save_bounds(scan: pd.DataFrame, robots: int, arrival_rate: float, capacity: int) -> None:
+def draw_bounds(scan: pd.DataFrame, robots: int, arrival_rate: float, capacity: int) -> None:
     """Draw the optimal cost over the weight between its bounds."""
     grid, optimum, lower = scan["gamma"], scan["optimum"], scan["lower bound"]
     small, large = scan["lossless curve"], scan["saturated curve"]

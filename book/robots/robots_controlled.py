@@ -78,13 +78,13 @@ def solve_figures(
             [proposition_4(model, step=step, tolerance=tolerance).updates for step in STEPS[:-1]]
             for model in models
         ],
-        limits=from_random_starts(middle, np.random.default_rng(seed)),
-        half_step=tight_run(middle, step=HALF),
+        limits=run_from_random_starts(middle, np.random.default_rng(seed)),
+        half_step=run_to_tight_stop(middle, step=HALF),
         static=[model.evaluate(model.static_policy()).gain for model in models],
     )
 
 
-def from_random_starts(model: RobotControl, rng: np.random.Generator) -> list[PrintedRun]:
+def run_from_random_starts(model: RobotControl, rng: np.random.Generator) -> list[PrintedRun]:
     """Run Proposition 4 to a tight stop from random h_0, with a reference state for each event.
 
     A run is left out where rounding hides when it should stop, as in queues that are hardly ever
@@ -94,11 +94,11 @@ def from_random_starts(model: RobotControl, rng: np.random.Generator) -> list[Pr
     for q, r, s in ((1, 1, 1), (model.capacity, 0, 0), (0, model.robots, 2)):
         first = rng.normal(0.0, 100.0, (3, *model.shape))
         first[s, q, r] = 0.0
-        runs.append(tight_run(model, initial=first, reference=(q, r, s)))
+        runs.append(run_to_tight_stop(model, initial=first, reference=(q, r, s)))
     return [run for run in runs if run]
 
 
-def tight_run(model: RobotControl, **options: Any) -> PrintedRun | None:
+def run_to_tight_stop(model: RobotControl, **options: Any) -> PrintedRun | None:
     """Run Proposition 4 to a tight stop; None where rounding hides when to stop."""
     try:
         return proposition_4(model, tolerance=TIGHT, **options)
@@ -115,7 +115,7 @@ class Census:
     tiny: int
 
 
-def census(instances: int, rng: np.random.Generator) -> Census:
+def count_curves(instances: int, rng: np.random.Generator) -> Census:
     """Solve random models and count switching curves, and optima below 1e-8.
 
     N is up to 39, K up to 29, lambda in [0.01, 10] and gamma in [0.01, 100], with mu = 1.
@@ -130,10 +130,11 @@ def census(instances: int, rng: np.random.Generator) -> Census:
     return Census(instances, curves, tiny)
 
 
-def hits(found: Results, printed: Sequence[int]) -> list[int]:
+def count_printed_updates(results: Results, printed: Sequence[int]) -> list[int]:
     """Return, for each weight, how many reference states give the printed number of updates."""
     return [
-        int((table.updates == n).sum()) for table, n in zip(found.references, printed, strict=True)
+        int((table.updates == n).sum())
+        for table, n in zip(results.references, printed, strict=True)
     ]
 
 
@@ -142,7 +143,7 @@ def are_curves(optima: Sequence[ControlSolution]) -> bool:
     return all(optimum.is_switching_curve for optimum in optima)
 
 
-def curves_rise(optima: Sequence[ControlSolution]) -> str:
+def describe_curves(optima: Sequence[ControlSolution]) -> str:
     """Say in words how the curve changes from each weight to the next."""
     if not are_curves(optima):
         return "Not every optimum is a switching curve."
@@ -179,28 +180,28 @@ class Process:
     @property
     def gain(self) -> float:
         """Optimal cost of the chain."""
-        return cost_of(self.chain)
+        return optimal_cost(self.chain)
 
 
-def cost_of(chain: FullChain) -> float:
+def optimal_cost(chain: FullChain) -> float:
     """Return the optimal average cost of a decision process."""
     return -float(policy_iteration(chain.transitions, -chain.costs).gain)
 
 
-def small_process(model: RobotControl, more_robots: int = 5) -> Process:
+def build_small_process(model: RobotControl, more_robots: int = 5) -> Process:
     """Build the process of a small model, and with the lines of (19) and (20) as printed."""
     many = RobotControl(
         more_robots, model.arrival_rate, model.service_rate, model.capacity, model.gamma
     )
-    leaves = printed_line(many, "20.3")
+    leaves = evaluate_printed_line(many, "20.3")
     chain = full_chain(model)
     return Process(
         model,
         chain,
-        {line: printed_line(model, line) for line in MISPRINTS},
+        {line: evaluate_printed_line(model, line) for line in MISPRINTS},
         leaves if isinstance(leaves, str) else "",
-        randomised_optimum(chain),
-        *both_averages(model, chain),
+        solve_randomised(chain),
+        *compare_averages(model, chain),
     )
 
 
@@ -208,7 +209,7 @@ def small_process(model: RobotControl, more_robots: int = 5) -> Process:
 WEIGHTS = tuple(np.geomspace(0.05, 50, 12).tolist())
 
 
-def both_averages(model: RobotControl, chain: FullChain) -> tuple[Floats, Floats]:
+def compare_averages(model: RobotControl, chain: FullChain) -> tuple[Floats, Floats]:
     """Return starvation and loss rate of optimal policies, by decision epochs and by time.
 
     By epochs from the stationary law of the draft's process, which sees the queue just before each
@@ -231,15 +232,15 @@ def _actions(model: RobotControl, chain: FullChain, solution: ControlSolution) -
     actions = []
     for number, (q, r, s) in enumerate(chain.states):
         box = (q - 1, r) if s == 0 else (min(q + 1, model.capacity), r - 1)
-        wanted = int(s < 2 and bool(solution.policy[box]))
-        actions.append(wanted if np.isfinite(chain.costs[wanted, number]) else 1 - wanted)
+        action = int(s < 2 and bool(solution.policy[box]))
+        actions.append(action if np.isfinite(chain.costs[action, number]) else 1 - action)
     return np.array(actions)
 
 
-def printed_line(model: RobotControl, line: str) -> float | str:
+def evaluate_printed_line(model: RobotControl, line: str) -> float | str:
     """Return the optimal cost with a line as printed, or why it makes no process."""
     try:
-        return cost_of(full_chain(model, misprints=(line,)))
+        return optimal_cost(full_chain(model, misprints=(line,)))
     except ValueError as error:
         return str(error).partition("got ")[2]
 
@@ -254,7 +255,7 @@ class PolicyCosts:
     steps: int
 
 
-def all_policies(chain: FullChain, doublings: int = 30, early: int = 12) -> PolicyCosts:
+def evaluate_all_policies(chain: FullChain, doublings: int = 30, early: int = 12) -> PolicyCosts:
     """Evaluate every pure stationary policy of a small process by powers of its chain.
 
     The limit of the powers of the lazy chain (P + I)/2 is that of the averages of the powers of P;
@@ -284,7 +285,7 @@ def all_policies(chain: FullChain, doublings: int = 30, early: int = 12) -> Poli
     )
 
 
-def randomised_optimum(chain: FullChain) -> float:
+def solve_randomised(chain: FullChain) -> float:
     """Return the least average cost over all randomised stationary policies, by linear programming.
 
     Over x(s, a) >= 0 with sum 1 and as much flow into each state as out of it.
@@ -306,7 +307,7 @@ def randomised_optimum(chain: FullChain) -> float:
 MOST_ROBOTS, MOST_PLACES = 20, 10
 
 
-def of_view(model: RobotControl) -> dict[str, float]:
+def collect_view_values(model: RobotControl) -> dict[str, float]:
     """Return weight, robots and costs with which the explorable opens, the service rate being 1."""
     unit = model.service_rate
     robots, places = min(model.robots, MOST_ROBOTS), min(model.capacity, MOST_PLACES)
@@ -322,13 +323,13 @@ def of_view(model: RobotControl) -> dict[str, float]:
     }
 
 
-def save_predicates(found: Results, agree: Bools) -> None:
+def save_predicates(results: Results, agree: Bools) -> None:
     """Save what the page's sentences depend on."""
-    falls = bool((np.diff(list(found.updates.values())) < 0).all())
-    save_value("robots-controlled-states", int((found.references[0].updates >= 0).sum()))
+    falls = bool((np.diff(list(results.updates.values())) < 0).all())
+    save_value("robots-controlled-states", int((results.references[0].updates >= 0).sum()))
     save_value("robots-controlled-hits", int(agree.sum()))
     save_value("robots-controlled-fewer-updates", falls)
-    save_value("robots-controlled-are-curves", are_curves(found.optima))
+    save_value("robots-controlled-are-curves", are_curves(results.optima))
 
 
 # Claims
@@ -340,70 +341,72 @@ STARTS = 3
 NEAR = 1e-8
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return the page\'s claims on Figures 6 to 8, Propositions 3 and 4, and the cost criterion."""
-    return [*_figures(found), *_inputs(found), *_proposition_4(found), *_criterion(found)]
+    return [*_figures(results), *_inputs(results), *_proposition_4(results), *_criterion(results)]
 
 
-def _figures(found: Results) -> list[Claim]:
+def _figures(results: Results) -> list[Claim]:
     rows = []
     for k, (run, optimum, table) in enumerate(
-        zip(found.runs, found.optima, found.references, strict=True)
+        zip(results.runs, results.optima, results.references, strict=True)
     ):
         number = 6 + k
         others = table.updates >= 0
         others[1, 1, 1] = False
-        counts = [*table.updates[others], *found.other_steps[k]]
+        counts = [*table.updates[others], *results.other_steps[k]]
         costs = table.cost[others]
         rows += [
             claim(f"D-fig{number}-cost", run.cost, alternatives=[*costs, optimum.gain]),
             claim(f"D-fig{number}-it", run.updates, alternatives=counts),
             claim(f"D-it-text-{254 + k}", run.updates, alternatives=counts),
-            claim(f"D-fig{number}-gamma", found.models[k].gamma),
+            claim(f"D-fig{number}-gamma", results.models[k].gamma),
             claim(f"D-fig{number}", figure="robots-controlled-curves"),
         ]
     return rows
 
 
-def _inputs(found: Results) -> list[Claim]:
-    model = found.models[0]
+def _inputs(results: Results) -> list[Claim]:
+    model = results.models[0]
     return [
         claim("D-f-N", model.robots),
         claim("D-f-K", model.capacity),
         claim("D-f-lam", model.arrival_rate),
         claim("D-f-mu", model.service_rate),
         claim("D-f-gK", critical_gamma(model.capacity, model.service_rate)),
-        claim("D-stop", found.tolerance),
+        claim("D-stop", results.tolerance),
     ]
 
 
-def _proposition_4(found: Results) -> list[Claim]:
-    middle = found.optima[len(found.optima) // 2]
-    residual = max(optimum.residual for optimum in found.optima)
-    same = all(run.cost - o.gain < 1e-5 for run, o in zip(found.runs, found.optima, strict=True))
-    near = [abs(run.cost - middle.gain) for run in found.limits]
+def _proposition_4(results: Results) -> list[Claim]:
+    middle = results.optima[len(results.optima) // 2]
+    residual = max(optimum.residual for optimum in results.optima)
+    same = all(
+        run.cost - o.gain < 1e-5 for run, o in zip(results.runs, results.optima, strict=True)
+    )
+    near = [abs(run.cost - middle.gain) for run in results.limits]
     if len(near) < STARTS:
         near.append(np.inf)
-    falls = bool((np.diff(list(found.updates.values())) < 0).all())
-    printed_theta = HALF * found.half_step.cost if found.half_step else np.nan
-    heights = [optimum.policy[:, :-1].sum(axis=0) - 1 for optimum in found.optima]
+    falls = bool((np.diff(list(results.updates.values())) < 0).all())
+    printed_theta = HALF * results.half_step.cost if results.half_step else np.nan
+    heights = [optimum.policy[:, :-1].sum(axis=0) - 1 for optimum in results.optima]
     same_theta = np.isclose(printed_theta, middle.gain, rtol=0.001)
     theta = {"printed_theta": printed_theta, "optimum": middle.gain}
     curves = {"curves": [height.tolist() for height in heights]}
     # f_1(r) = f(r - 1) - 1 is the queue up to which an arriving robot, one of r, goes on.
     never = [1 + int(np.argmax(height < 1)) for height in heights if (height < 1).any()]
-    below = all(o.gain <= s for o, s in zip(found.optima, found.static, strict=True))
+    below = all(o.gain <= s for o, s in zip(results.optima, results.static, strict=True))
     return [
         claim("D-prop3", residual < 1e-09 and max(near) < NEAR),
         claim("D-prop4", same and max(near) < NEAR),
         claim("D-prop4-conv", max(near) < NEAR, numbers={"starts": len(near), "near": NEAR}),
         claim("D-prop4-theta", bool(same_theta), numbers=theta),
-        claim("D-tau-fast", falls, numbers={"updates": found.updates}),
+        claim("D-tau-fast", falls, numbers={"updates": results.updates}),
         claim("D-abs-mdp", max(near) < NEAR and below),
         claim("D-eq23"),
         claim(
             "D-switching",
-            are_curves(found.optima),
+            are_curves(results.optima),
             condition=bool(never),
             numbers=curves | {"never": never},
         ),
@@ -411,41 +414,43 @@ def _proposition_4(found: Results) -> list[Claim]:
     ]
 
 
-def _criterion(found: Results) -> list[Claim]:
-    model = found.models[0]
+def _criterion(results: Results) -> list[Claim]:
+    model = results.models[0]
     loads = model.robots * model.arrival_rate / model.service_rate
-    formula = [float(static_cost(loads, m.gamma, m.capacity, m.service_rate)) for m in found.models]
-    split = [m.gamma * o.starvation + o.loss_rate for m, o in _pairs(found)]
-    gains = [optimum.gain for optimum in found.optima]
+    formula = [
+        float(static_cost(loads, m.gamma, m.capacity, m.service_rate)) for m in results.models
+    ]
+    split = [m.gamma * o.starvation + o.loss_rate for m, o in _pairs(results)]
+    gains = [optimum.gain for optimum in results.optima]
     gap = 1.0 / model.event_rate
-    tenth = float(stats.gamma(found.gaps, scale=gap).mean())
-    times = {"gaps": found.gaps, "tenth": tenth, "printed": 10 * gap}
+    tenth = float(stats.gamma(results.gaps, scale=gap).mean())
+    times = {"gaps": results.gaps, "tenth": tenth, "printed": 10 * gap}
     return [
-        claim("D-static-piN", bool(np.allclose(found.static, formula, rtol=1e-10))),
+        claim("D-static-piN", bool(np.allclose(results.static, formula, rtol=1e-10))),
         claim("D-S-L", bool(np.allclose(split, gains, rtol=1e-09))),
         claim("D-eq25"),
         claim("D-tn", bool(np.isclose(tenth, 10 * gap)), basis="judged", numbers=times),
     ]
 
 
-def _pairs(found: Results) -> list[tuple[RobotControl, ControlSolution]]:
-    return list(zip(found.models, found.optima, strict=True))
+def _pairs(results: Results) -> list[tuple[RobotControl, ControlSolution]]:
+    return list(zip(results.models, results.optima, strict=True))
 
 
-def claims_on_the_process(found: Process, policies: PolicyCosts) -> list[Claim]:
+def claims_on_the_process(process: Process, policies: PolicyCosts) -> list[Claim]:
     """Return the page\'s claims on section 3.1 and to Lemma 4."""
     return [
-        *_process(found),
-        *_by_epochs_and_time(found),
-        *_misprints(found),
-        *_policies(found, policies),
-        *_lemma_4(found, policies),
+        *_process(process),
+        *_by_epochs_and_time(process),
+        *_misprints(process),
+        *_policies(process, policies),
+        *_lemma_4(process, policies),
     ]
 
 
-def _process(found: Process) -> list[Claim]:
-    model, chain = found.model, found.chain
-    same = bool(np.isclose(found.gain, model.solve().gain, rtol=1e-9))
+def _process(process: Process) -> list[Claim]:
+    model, chain = process.model, process.chain
+    same = bool(np.isclose(process.gain, model.solve().gain, rtol=1e-9))
     reached = chain.reachable((1, 1, 1))
     never = {(q, model.robots, 2) for q in range(1, model.capacity + 1)}
     actions = {
@@ -459,7 +464,7 @@ def _process(found: Process) -> list[Claim]:
     stays = transition(model, (0, 0, 2), 0) == {(0, 0, 2): 1.0}
     load = model.robots * model.arrival_rate / model.service_rate
     static = static_cost(load, model.gamma, model.capacity, model.service_rate)
-    race = _fictitious_rows(found)
+    race = _fictitious_rows(process)
     return [
         claim("D-dyn-rules", same),
         claim("D-nu", race),
@@ -467,69 +472,69 @@ def _process(found: Process) -> list[Claim]:
         claim("D-state-space", set(chain.states) == reached | never == set(state_space(model))),
         claim("D-A-x", actions == rule),
         claim("D-absorb", stays and actions[1, 0, 0] == (1,)),
-        claim("D-eq18", bool(np.isclose(_static_gain(found), static, rtol=1e-09))),
+        claim("D-eq18", bool(np.isclose(_static_gain(process), static, rtol=1e-09))),
     ]
 
 
-def _by_epochs_and_time(found: Process) -> list[Claim]:
-    gaps = np.abs(found.epochs - found.time).max(axis=0)
+def _by_epochs_and_time(process: Process) -> list[Claim]:
+    gaps = np.abs(process.epochs - process.time).max(axis=0)
     return [
-        claim(row, gap < 1e-12, numbers={"policies": len(found.time), "gap": gap})
+        claim(row, gap < 1e-12, numbers={"policies": len(process.time), "gap": gap})
         for row, gap in zip(("D-pasta", "D-eq25-limit"), gaps.tolist(), strict=True)
     ]
 
 
-def _fictitious_rows(found: Process) -> bool:
+def _fictitious_rows(process: Process) -> bool:
     """Whether events after a fictitious one have the printed probabilities of 3.1 and (21)."""
-    model, chain = found.model, found.chain
+    model, chain = process.model, process.chain
     index = {state: k for k, state in enumerate(chain.states)}
     rows = chain.transitions[0].toarray()
     for q, r, s in chain.states:
         if s == 2:
             served = model.service_rate * (q > 0) / model.event_rate
             arrived = model.arrival_rate * r / model.event_rate
-            said = {(q, r, 0): served, (q, r, 1): arrived, (q, r, 2): 1 - served - arrived}
+            printed = {(q, r, 0): served, (q, r, 1): arrived, (q, r, 2): 1 - served - arrived}
             row = rows[index[q, r, s]]
-            seen = {state: row[index[state]] for state in said if state in index}
-            if any(not np.isclose(seen.get(state, 0.0), p) for state, p in said.items()):
+            computed = {state: row[index[state]] for state in printed if state in index}
+            if any(not np.isclose(computed.get(state, 0.0), p) for state, p in printed.items()):
                 return False
     return True
 
 
-def _static_gain(found: Process) -> float:
+def _static_gain(process: Process) -> float:
     """Return the cost of the policy that keeps all robots active."""
-    costs = found.chain.costs.copy()
+    costs = process.chain.costs.copy()
     free = np.isfinite(costs).all(axis=0)
     costs[0, free] = np.inf
-    return -float(policy_iteration(found.chain.transitions, -costs).gain)
+    return -float(policy_iteration(process.chain.transitions, -costs).gain)
 
 
-def _misprints(found: Process) -> list[Claim]:
+def _misprints(process: Process) -> list[Claim]:
     def law(line: str) -> str:
-        return "law" if isinstance(found.printed[line], float) else "none"
+        return "law" if isinstance(process.printed[line], float) else "none"
 
     def harmless(line: str) -> bool:
-        value = found.printed[line]
-        return isinstance(value, float) and bool(np.isclose(value, found.gain))
+        value = process.printed[line]
+        return isinstance(value, float) and bool(np.isclose(value, process.gain))
 
-    model = found.model
+    model = process.model
     busy = (1, model.robots)
-    left = transition(model, (*busy, 2), 0).get((*busy, 2), 0.0)
-    said = printed_fictitious(model, *busy)
-    lines, gain = found.printed, {"gain": found.gain}
-    fictitious = {"robots": model.robots, "said": said, "left": left}
+    remaining = transition(model, (*busy, 2), 0).get((*busy, 2), 0.0)
+    printed = printed_fictitious(model, *busy)
+    lines, gain = process.printed, {"gain": process.gain}
+    fictitious = {"robots": model.robots, "said": printed, "left": remaining}
     nineteen = gain | {"second": lines["19.2"], "third": lines["19.3"]}
-    twenty = gain | {"third": lines["20.3"], "leaves": found.leaves or "none"}
+    twenty = gain | {"third": lines["20.3"], "leaves": process.leaves or "none"}
     both = harmless("19.2") and harmless("19.3")
-    none = harmless("20.3") and not found.leaves
+    none = harmless("20.3") and not process.leaves
     return [
-        claim("D-fict", bool(np.isclose(said, left)), numbers=fictitious),
+        claim("D-fict", bool(np.isclose(printed, remaining)), numbers=fictitious),
         claim("D-eq19", both, outcome=law("19.3"), numbers=nineteen),
         claim("D-eq20", none, outcome=law("20.3"), numbers=twenty),
     ]
 
 
-def _policies(found: Process, policies: PolicyCosts) -> list[Claim]:
+def _policies(process: Process, policies: PolicyCosts) -> list[Claim]:
     single = policies.classes == 1
     constant = np.ptp(policies.costs, axis=1) < 1e-8
     least = float(policies.costs.min())
@@ -537,7 +542,7 @@ def _policies(found: Process, policies: PolicyCosts) -> list[Claim]:
     gap = float(np.abs(policies.early - policies.costs).max())
     count = len(policies.costs)
     return [
-        claim("D-pure", bool(np.isclose(found.randomised, found.gain, rtol=1e-08))),
+        claim("D-pure", bool(np.isclose(process.randomised, process.gain, rtol=1e-08))),
         claim("D-eq22", gap < 0.02, numbers={"count": count, "steps": policies.steps, "gap": gap}),
         claim(
             "D-P0",
@@ -547,24 +552,24 @@ def _policies(found: Process, policies: PolicyCosts) -> list[Claim]:
     ]
 
 
-def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
-    model, chain = found.model, found.chain
+def _lemma_4(process: Process, policies: PolicyCosts) -> list[Claim]:
+    model, chain = process.model, process.chain
     top = model.robots
     _, outside = chain.classes()
     entered = chain.reachable((1, 2, 1))
     level_two = {x for x in chain.states if x[1] == 2}
     at_top = {x for x in chain.states if x[1] == top} - chain.reachable((1, top, 1))
-    stuck = _stuck_at_level_zero(found)
+    stuck = _stuck_at_level_zero(process)
     below = {state[0] for state, p in transition(model, (2, 0, 0), 0).items() if p > 0}
     level_one = {state for state in chain.states if state[1] == 1}
     upward = {state: int(state[1] == 0 or state[2] == 1) for state in chain.states if state[1] <= 1}
-    up = level_one <= reached_by(chain, (1, 0, 0), upward)
+    up = level_one <= find_reached_states(chain, (1, 0, 0), upward)
     topward = {state: int(state[1] < top or state[2] == 1) for state in chain.states}
     missed = {state for state in chain.states if state[1] == top}
-    missed -= reached_by(chain, (1, 0, 0), topward)
+    missed -= find_reached_states(chain, (1, 0, 0), topward)
     restart = {state: int(state[0] > 0 and state[2] == 1) for state in chain.states}
-    trapped = reached_by(chain, (0, 1, 1), restart)
-    freed = reached_by(chain, (0, 1, 1), restart | {(0, 1, 1): 1})
+    trapped = find_reached_states(chain, (0, 1, 1), restart)
+    freed = find_reached_states(chain, (0, 1, 1), restart | {(0, 1, 1): 1})
     goal = (model.capacity, 1, 1)
     several = policies.classes > 1
     classes = {"policies": len(policies.costs), "more_classes": int(several.sum())}
@@ -622,24 +627,24 @@ def _communicates_without(robots: int, capacity: int) -> bool:
     return bool(parts == 1)
 
 
-def reached_by(chain: FullChain, start: State, actions: Mapping[State, int]) -> set[State]:
+def find_reached_states(chain: FullChain, start: State, actions: Mapping[State, int]) -> set[State]:
     """Return the states that a process reaches under a policy, the start included.
 
     `actions`: action of each state; where it is not allowed, the other one.
     """
-    wanted = np.array([actions.get(state, 0) for state in chain.states])
-    allowed = np.isfinite(chain.costs[wanted, np.arange(wanted.size)])
+    chosen = np.array([actions.get(state, 0) for state in chain.states])
+    allowed = np.isfinite(chain.costs[chosen, np.arange(chosen.size)])
     rows = sparse.csr_array(sparse.vstack(chain.transitions))
-    graph = policy_chain(rows, np.where(allowed, wanted, 1 - wanted))
-    found = csgraph.breadth_first_order(graph, chain.states.index(start))[0]
-    return {chain.states[k] for k in found}
+    graph = policy_chain(rows, np.where(allowed, chosen, 1 - chosen))
+    reached = csgraph.breadth_first_order(graph, chain.states.index(start))[0]
+    return {chain.states[k] for k in reached}
 
 
-def _stuck_at_level_zero(found: Process) -> list[tuple[State, State]]:
+def _stuck_at_level_zero(process: Process) -> list[tuple[State, State]]:
     """Return pairs of states at level 0 that step 1 joins without leaving it, and that are not."""
-    states = found.chain.states
+    states = process.chain.states
     level = [k for k, (_, r, _) in enumerate(states) if r == 0]
-    steps = found.chain.transitions[0][level][:, level]
+    steps = process.chain.transitions[0][level][:, level]
     joined = steps @ np.isfinite(csgraph.shortest_path(steps, unweighted=True))
-    ends = [(place, states[k]) for place, k in enumerate(level) if states[k][2] == 0]
+    ends = [(row, states[k]) for row, k in enumerate(level) if states[k][2] == 0]
     return [(x, y) for i, x in ends for j, y in ends if x[0] >= y[0] > 0 and joined[i, j] == 0]

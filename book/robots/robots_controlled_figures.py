@@ -8,19 +8,24 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import ListedColormap
 
-from book.robots.robots_controlled import Results, are_curves, curves_rise, hits
+from book.robots.robots_controlled import (
+    Results,
+    are_curves,
+    count_printed_updates,
+    describe_curves,
+)
 from scorecard import COLOURS, counted, figure, is_document_run, listed, save_figure
 
 
-def save_policies(found: Results) -> None:
+def draw_policies(results: Results) -> None:
     """Draw the optimal policies as grids of states, one panel a weight."""
-    model = found.models[0]
-    shown = list(zip(found.models, found.optima, strict=True))
+    model = results.models[0]
+    pairs = list(zip(results.models, results.optima, strict=True))
     fig, axes = figure(
-        len(shown), 1, height=1 + 1.35 * len(shown), sharex=True, sharey=True, squeeze=False
+        len(pairs), 1, height=1 + 1.35 * len(pairs), sharex=True, sharey=True, squeeze=False
     )
     document = is_document_run()
-    for k, (axis, (own, optimum)) in enumerate(zip(axes[:, 0], shown, strict=True)):
+    for k, (axis, (own, optimum)) in enumerate(zip(axes[:, 0], pairs, strict=True)):
         table = optimum.policy[:, :-1]
         axis.imshow(
             table,
@@ -42,12 +47,12 @@ def save_policies(found: Results) -> None:
     fig.supylabel("pages left in the queue, q", fontsize="medium")
     data = pd.DataFrame(
         {"gamma": own.gamma, "q": int(q), "r": int(r), "start": bool(optimum.policy[q, r])}
-        for own, optimum in shown
+        for own, optimum in pairs
         for q, r in np.ndindex(model.capacity + 1, model.robots)
     )
     lost = "Redraws Figures 6 to 8 of the draft, whose pictures are lost. "
-    shape = ", lie below a falling staircase" if are_curves(found.optima) else ", are marked"
-    rise = curves_rise(found.optima)
+    shape = ", lie below a falling staircase" if are_curves(results.optima) else ", are marked"
+    rise = describe_curves(results.optima)
     save_figure(
         "robots-controlled-curves",
         fig,
@@ -55,30 +60,30 @@ def save_policies(found: Results) -> None:
         caption=f"{lost if document else ''}Optimal policies for $N = {model.robots}$, $K = "
         f"{model.capacity}$, $\\lambda = {model.arrival_rate:g}$, $\\mu = {model.service_rate:g}$: "
         f"one more robot is started in the filled states. {rise}",
-        alt=f"{len(shown)} grids of queue length against active robots. The filled states, where a "
+        alt=f"{len(pairs)} grids of queue length against active robots. The filled states, where a "
         f"robot is started{shape}. {rise}",
     )
 
 
-def save_references(found: Results, printed: Sequence[int]) -> None:
+def draw_references(results: Results, printed: Sequence[int]) -> None:
     """Draw how many updates each reference state takes, with the printed numbers."""
     fig, axes = figure(
-        len(found.models), 1, height=0.8 + 1.3 * len(found.models), sharex=True, squeeze=False
+        len(results.models), 1, height=0.8 + 1.3 * len(results.models), sharex=True, squeeze=False
     )
-    counts = hits(found, printed)
+    counts = count_printed_updates(results, printed)
     data = []
     document = is_document_run()
     the = "the printed" if document else "the count from (1,1,1),"
     dashed = "the printed count" if document else "the count from the state (1,1,1)"
-    for k, table in enumerate(found.references):
+    for k, table in enumerate(results.references):
         updates = table.updates[table.updates >= 0]
         values, states = np.unique(updates, return_counts=True)
         axis = axes[k, 0]
         axis.bar(values, states, color=COLOURS[0], width=0.9)
         axis.axvline(printed[k], color=COLOURS[1], linewidth=1.5, linestyle="--")
-        said = f"γ = {found.models[k].gamma:g}: {counts[k]} of {updates.size} states give"
-        axis.set_title(f"{said} {the} {printed[k]}", fontsize="small")
-        data += [(found.models[k].gamma, *pair) for pair in zip(values, states, strict=True)]
+        title = f"γ = {results.models[k].gamma:g}: {counts[k]} of {updates.size} states give"
+        axis.set_title(f"{title} {the} {printed[k]}", fontsize="small")
+        data += [(results.models[k].gamma, *pair) for pair in zip(values, states, strict=True)]
     axes[-1, 0].set_xlabel("updates until the iteration stops")
     fig.supylabel("reference states", fontsize="medium")
     save_figure(
@@ -86,16 +91,16 @@ def save_references(found: Results, printed: Sequence[int]) -> None:
         fig,
         pd.DataFrame(data, columns=["gamma", "updates", "reference states"]),
         caption="Where Proposition 4 stops, for every state that can be its reference. Dashed: "
-        f"{dashed}, {who_gives(counts, [model.gamma for model in found.models])}.",
+        f"{dashed}, {describe_counts(counts, [model.gamma for model in results.models])}.",
         alt=f"Histograms of the number of updates over all reference states. Dashed is {dashed}, "
-        f"{who_gives(counts, [model.gamma for model in found.models])}.",
+        f"{describe_counts(counts, [model.gamma for model in results.models])}.",
     )
 
 
-def who_gives(counts: Sequence[int], gammas: Sequence[float]) -> str:
+def describe_counts(counts: Sequence[int], gammas: Sequence[float]) -> str:
     """Return a text on how many reference states give a number of updates."""
-    said = [
+    counts_text = [
         f"{counted(count, 'state') if count else 'no state'} at γ = {gamma:g}"
         for count, gamma in zip(counts, gammas, strict=True)
     ]
-    return f"which is that of {listed(said)}"
+    return f"which is that of {listed(counts_text)}"

@@ -32,7 +32,7 @@ from analysis.robots.curve.values import (
     optimal_curve,
 )
 from analysis.robots.static.mm1k import optimal_robots
-from book.robots.robots_tables import read_gamma, row_keys
+from book.robots.robots_tables import list_printed_rows, read_gamma
 from scorecard import MACHINE_CHECKED, Claim, claim, save_value
 
 #: Three robots that share a line: lambda_r in the unit of mu. With K = 3 they need no curve.
@@ -46,7 +46,7 @@ MOST_EXACT = 120
 # The theorem on exact values ----------------------------------------------------------------------
 
 
-def statement_checks(number: int, others: int, seed: int) -> pd.DataFrame:
+def count_statement_checks(number: int, others: int, seed: int) -> pd.DataFrame:
     """Return how often each statement of the proof held: at optima, and off them where it follows.
 
     `number`: random optima, each at a weight and at both ends of its range; `others`: values of
@@ -86,7 +86,7 @@ class Shared:
     above: float
 
 
-def shared_line() -> Shared:
+def follow_shared_line() -> Shared:
     """Follow the optimal policies of robots that share a line, in rational numbers."""
     sequence = optimal_sequence(3, SHARED, 1, 3, exact=True)
     assert sequence.costs is not None
@@ -106,23 +106,23 @@ def shared_line() -> Shared:
     return Shared(gains[last - 1], gains[last], failing, *d)
 
 
-def shared_lines(instances: int, robots: int, rng: np.random.Generator) -> int:
+def count_shared_lines(instances: int, robots: int, rng: np.random.Generator) -> int:
     """Count random concave rates (N robots, K >= N) with an optimum that is no switching curve."""
     strange = 0
     for _ in range(instances):
         steps = np.sort(np.exp(rng.uniform(-3, 1.5, size=robots)))[::-1]
-        found = optimal_sequence(robots, [0.0, *np.cumsum(steps)])
-        strange += not found.are_curves
+        sequence = optimal_sequence(robots, [0.0, *np.cumsum(steps)])
+        strange += not sequence.are_curves
     return strange
 
 
-def steps_of_an_optimum(robots: int, arrival_rate: float, capacity: int, gamma: float) -> Any:
+def list_optimum_steps(robots: int, arrival_rate: float, capacity: int, gamma: float) -> Any:
     """Return the exact optimum that the picture of the proof shows."""
     lam, weight = (Fraction(x).limit_denominator(10**6) for x in (arrival_rate, gamma))
     return optimal_curve(linear_rates(robots, lam), capacity, weight).at(weight)
 
 
-def along_the_curve(values: CurveValues) -> pd.DataFrame:
+def list_curve_values(values: CurveValues) -> pd.DataFrame:
     """Return f(r), A_r and the next step F_(r+1)(A_r) of each row."""
     rows = range(values.robots)
     return pd.DataFrame(
@@ -142,7 +142,7 @@ def _number(exact: Any) -> float:
 # What follows -------------------------------------------------------------------------------------
 
 
-def ends(robots: int, arrival_rate: float, capacities: Sequence[int]) -> pd.DataFrame:
+def compare_ends(robots: int, arrival_rate: float, capacities: Sequence[int]) -> pd.DataFrame:
     """Return the closed forms of the first and the last box beside what the search finds (mu = 1).
 
     The search follows all optimal policies, whatever their shape, in rational numbers.
@@ -150,9 +150,9 @@ def ends(robots: int, arrival_rate: float, capacities: Sequence[int]) -> pd.Data
     lam = Fraction(arrival_rate).limit_denominator(10**6)
     rows = []
     for capacity in capacities:
-        found = optimal_sequence(robots, lam, 1, capacity, exact=True)
+        sequence = optimal_sequence(robots, lam, 1, capacity, exact=True)
         first, last = (closed(robots, lam, capacity) for closed in (lossless_until, saturated_from))
-        edges = [(found.breakpoints[k], found.switched[k]) for k in (0, -1)]
+        edges = [(sequence.breakpoints[k], sequence.switched[k]) for k in (0, -1)]
         rows.append(
             {
                 "K": capacity,
@@ -166,7 +166,7 @@ def ends(robots: int, arrival_rate: float, capacities: Sequence[int]) -> pd.Data
     return pd.DataFrame(rows).set_index("K")
 
 
-def policies_evaluated(weights: int) -> pd.DataFrame:
+def count_evaluated_policies(weights: int) -> pd.DataFrame:
     """Return how many policies each way to an optimum evaluates, over weights from 0.01 to 100.
 
     Policy iteration tries a few; a search along the growing curves evaluates those from the first
@@ -208,7 +208,7 @@ def _gentle(robots: int, capacity: int) -> int:
 # All weights at once ------------------------------------------------------------------------------
 
 
-def sequence_of(robots: int, arrival_rate: float, capacity: int) -> OptimalSequence:
+def solve_sequence(robots: int, arrival_rate: float, capacity: int) -> OptimalSequence:
     """Return the optimal policies for every weight; where rounding hides them, from fractions."""
     try:
         return optimal_sequence(robots, arrival_rate, 1.0, capacity)
@@ -235,10 +235,10 @@ def index_rises(index: Floats) -> bool:
     return bool(along and (index[:-1, 1:] <= index[1:, :-1]).all())
 
 
-def table_weights() -> pd.DataFrame:
+def find_table_weights() -> pd.DataFrame:
     """Return for each row of Tables 1 and 2 the breakpoints next to its weight (mu = 1)."""
     rows = []
-    for table, rate_text, places, printed in row_keys():
+    for table, rate_text, places, printed in list_printed_rows():
         capacity, lam = int(places), float(rate_text)
         gamma = read_gamma(printed, capacity, 1.0)
         if table == "t1":
@@ -268,20 +268,20 @@ def table_weights() -> pd.DataFrame:
 # Values and tables
 
 
-def save_found(found: Checks) -> None:
+def save_checks(checks: Checks) -> None:
     """Save what the page quotes of its checks."""
-    statements, weights, shared = found.statements, found.weights, found.shared
+    statements, weights, shared = checks.statements, checks.weights, checks.shared
     save_value("robots-curve-places", int(statements["at optima"].sum()))
     save_value("robots-curve-places-true", int(statements["of them true"].sum()))
     save_value("robots-curve-elsewhere", int(statements["hypotheses elsewhere"].sum()))
     save_value("robots-curve-table-weights", len(weights))
-    inside = (weights["from"] <= weights["γ"]) & (weights["γ"] <= weights["to"])
-    save_value("robots-curve-table-inside", int(inside.sum()))
+    within = (weights["from"] <= weights["γ"]) & (weights["γ"] <= weights["to"])
+    save_value("robots-curve-table-inside", int(within.sum()))
     save_value("robots-curve-narrowest", float((weights["to"] / weights["from"] - 1).min()))
     save_value("robots-curve-shared-low", shared.low)
     save_value("robots-curve-shared-high", shared.high)
     save_value("robots-curve-shared-tie", shared.above)
-    save_value("robots-curve-shared-strange", found.strange)
+    save_value("robots-curve-shared-strange", checks.strange)
     save_value("robots-curve-fleet", check.largest_checked_fleet())
 
 
@@ -312,34 +312,36 @@ def save_solutions() -> None:
 class Checks:
     """What the page computes of its theorems."""
 
-    # The statements of the proof on exact values, as `statement_checks` returns them.
+    # The statements of the proof on exact values, as `count_statement_checks` returns them.
     statements: pd.DataFrame
     sequence: OptimalSequence  # the optimal policies of one instance, over all weights
-    ends: pd.DataFrame  # the closed forms of the first and the last box, as `ends` returns them
-    weights: pd.DataFrame  # the rows of the draft's tables, as `table_weights` returns them
+    ends: (
+        pd.DataFrame
+    )  # the closed forms of the first and the last box, as `compare_ends` returns them
+    weights: pd.DataFrame  # the rows of the draft's tables, as `find_table_weights` returns them
     shared: Shared  # the counter-example
     strange: int  # random fleets that share a line and have no curve
 
 
-def checked(found: Checks) -> dict[str, bool]:
+def list_checks(checks: Checks) -> dict[str, bool]:
     """Return each statement of the page, and whether its check holds."""
     return {
-        "each statement of the proof, on exact values": statements_hold(found.statements),
-        "all optimal policies of one instance are curves": found.sequence.are_curves,
+        "each statement of the proof, on exact values": statements_hold(checks.statements),
+        "all optimal policies of one instance are curves": checks.sequence.are_curves,
         "optimal curves of the draft's tables fall by 0 or 1": bool(
-            (found.weights["largest fall"] <= 1).all()
+            (checks.weights["largest fall"] <= 1).all()
         ),
-        "the first and the last box, in closed form": bool(found.ends["as the search"].all()),
-        "robots that share a line have no curve": found.shared.low < found.shared.high
-        and found.strange > 0,
-        "of the proof, they break the columns alone": found.shared.failing == ("Columns",),
+        "the first and the last box, in closed form": bool(checks.ends["as the search"].all()),
+        "robots that share a line have no curve": checks.shared.low < checks.shared.high
+        and checks.strange > 0,
+        "of the proof, they break the columns alone": checks.shared.failing == ("Columns",),
     }
 
 
-def claims(found: Checks) -> list[Claim]:
+def claims(checks: Checks) -> list[Claim]:
     """Return the page's claims on what the draft suspects."""
-    tried = int(found.statements["at optima"].sum())
-    holds = checked(found)
+    tried = int(checks.statements["at optima"].sum())
+    holds = list_checks(checks)
     suspected = all(holds[name] for name in holds if "statement" in name or "curves" in name)
     return [
         claim(

@@ -16,7 +16,7 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap, LogNorm
 
 from analysis.robots.curve import OptimalSequence
 from analysis.robots.curve.values import CurveValues
-from book.robots.robots_curve import along_the_curve, index_rises
+from book.robots.robots_curve import index_rises, list_curve_values
 from scorecard import COLOURS, figure, save_figure, save_value
 
 STYLES = ("-", "--", "-.")
@@ -43,8 +43,8 @@ def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rat
     if index.size <= MOST_NUMBERS and capacity < MOST_COLUMNS:
         for (r, q), value in np.ndenumerate(index):
             digits = 1 if value < 0.01 else 2
-            words = "∞" if np.isinf(value) else f"{value:.{digits}g}"
-            axis.text(q, r, words, ha="center", va="center", fontsize=8)
+            label = "∞" if np.isinf(value) else f"{value:.{digits}g}"
+            axis.text(q, r, label, ha="center", va="center", fontsize=8)
     _outline(axis, sequence, gammas)
     fig.colorbar(mesh, ax=axis, label="index: weight γ from which a robot is started")
     axis.set(xlabel="pages left, q", ylabel="robots already active, r")
@@ -87,7 +87,7 @@ def _outline(axis: Axes, sequence: OptimalSequence, gammas: Sequence[float]) -> 
 
 def draw_idea(values: CurveValues) -> None:
     """Draw what the proof knows of the neighbours of a curve, and the values along the curve."""
-    steps = along_the_curve(values)
+    steps = list_curve_values(values)
     robots, capacity = values.robots, values.capacity
     fig, (boxes, axis) = figure(1, 2, width=7.4, height=3.9, width_ratios=[1.25, 1])
     _boxes(boxes, values)
@@ -148,9 +148,9 @@ def _boxes(axis: Axes, values: CurveValues) -> None:
             "", end, start, arrowprops={"arrowstyle": "-|>", "color": "#14213d", "linewidth": 1.6}
         )
         if number:
-            place = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+            middle_point = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
             axis.text(
-                *place, str(number), ha="center", va="center", fontsize=9,
+                *middle_point, str(number), ha="center", va="center", fontsize=9,
                 bbox={"boxstyle": "circle", "facecolor": "#fffbe0", "edgecolor": "#14213d"},
             )  # fmt: skip
     axis.set(xlabel="pages left, q", ylabel="robots already active, r")

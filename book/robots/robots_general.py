@@ -31,7 +31,7 @@ from analysis.robots.static.mm1k import static_cost
 from scorecard import Claim, claim, save_value
 
 
-def law_of(variation: float) -> ServiceLaw:
+def gamma_law(variation: float) -> ServiceLaw:
     """Return the gamma law of a squared coefficient of variation, constant times for 0."""
     return laws.deterministic() if variation == 0 else laws.gamma_law(variation)
 
@@ -46,26 +46,27 @@ class Variability:
     numbers: Floats
 
 
-def by_variability(
+def solve_by_variability(
     gammas: Sequence[float], variations: Sequence[float], arrival_rate: float, capacity: int
 ) -> Variability:
     """Return the best load and number of robots for gamma laws, in the order of variability."""
     increasing = sorted(variations)
-    each = [law_of(v) for v in increasing]
-    loads = [[optimal_general_load(g, capacity, law) for law in each] for g in gammas]
+    laws_by_variation = [gamma_law(v) for v in increasing]
+    loads = [[optimal_general_load(g, capacity, law) for law in laws_by_variation] for g in gammas]
     numbers = [
-        [optimal_general_robots(arrival_rate, g, capacity, law) for law in each] for g in gammas
+        [optimal_general_robots(arrival_rate, g, capacity, law) for law in laws_by_variation]
+        for g in gammas
     ]
     return Variability(list(gammas), increasing, np.array(loads), np.array(numbers))
 
 
-def falls_below_critical(found: Variability, critical: float) -> bool:
+def falls_below_critical(variability: Variability, critical: float) -> bool:
     """Whether the best load falls with the variability at every weight below the critical one."""
-    steps = np.diff(found.loads[np.array(found.gammas) < critical])
+    steps = np.diff(variability.loads[np.array(variability.gammas) < critical])
     return bool(steps.size > 0 and (steps < 0).all())
 
 
-def largest_errors(
+def measure_errors(
     gammas: Sequence[float], variations: Sequence[float], capacity: int
 ) -> tuple[float, float]:
     """Return how far the chain is from the closed form, and its two loss rates from each other.
@@ -79,7 +80,7 @@ def largest_errors(
         for g in gammas
     )
     measured = [
-        (rate, *GeneralQueue(rate, capacity, law_of(v)).measures())
+        (rate, *GeneralQueue(rate, capacity, gamma_law(v)).measures())
         for v in variations
         for rate in (0.7, 1.0, 1.6)
     ]
@@ -90,15 +91,18 @@ def largest_errors(
 def starvation_steps(variations: Sequence[float], capacity: int) -> Floats:
     """Return the change of the starvation from each variability to the next, at 25 loads."""
     loads = np.geomspace(0.1, 4, 25)
-    each = [law_of(v) for v in sorted(variations)]
-    empty = [[GeneralQueue(rho, capacity, law).measures()[0] for law in each] for rho in loads]
+    laws_by_variation = [gamma_law(v) for v in sorted(variations)]
+    empty = [
+        [GeneralQueue(rho, capacity, law).measures()[0] for law in laws_by_variation]
+        for rho in loads
+    ]
     return np.diff(np.array(empty))
 
 
 FAST_RATE, FAST, SLOW = 0.25, 6, RobotKind(0.1, 14, 0.01)
 
 
-def fleet_scan(steps: Sequence[float], gamma: float, capacity: int) -> pd.DataFrame:
+def scan_fleets(steps: Sequence[float], gamma: float, capacity: int) -> pd.DataFrame:
     """Return the best fixed and controlled fleets by the running cost of a fast robot."""
     rows = []
     for cost in steps:
@@ -112,7 +116,7 @@ def fleet_scan(steps: Sequence[float], gamma: float, capacity: int) -> pd.DataFr
     return pd.DataFrame(rows, columns=[*names, "cost, controlled, any idle robot"])
 
 
-def fleet_neighbours(costs: Sequence[float], gamma: float, capacity: int) -> float:
+def compare_neighbouring_fleets(costs: Sequence[float], gamma: float, capacity: int) -> float:
     """Return the least saving of the best fixed fleet over fleets that differ by a robot or two."""
     gaps = []
     for cost in costs:
@@ -136,7 +140,7 @@ AREAS = (
 )
 
 
-def placements(gamma: float, capacity: int) -> pd.DataFrame:
+def place_robots(gamma: float, capacity: int) -> pd.DataFrame:
     """Return where robots are best placed in `AREAS`, by the search and by the rule of margins."""
     rows = [choose(AREAS, gamma, capacity) for choose in (optimal_fleet, fleet_by_margins)]
     names = [f"area {1 + number}" for number in range(len(AREAS))]
@@ -145,7 +149,7 @@ def placements(gamma: float, capacity: int) -> pd.DataFrame:
     return table.set_axis(["searched whole", "by margins"]).rename_axis("placement")
 
 
-def margin_losses(systems: int, rng: np.random.Generator) -> Floats:
+def measure_margin_losses(systems: int, rng: np.random.Generator) -> Floats:
     """Return what the rule of margins costs above the best placement, on random systems.
 
     Two or three areas of at most 8 robots; rates, running costs and changing pages uniform on a
@@ -195,24 +199,24 @@ def alike_error() -> float:
 LAWS = ("constant", "Erlang-3", "exponential", "lognormal", "hyper-exponential")
 
 
-def service_law(law: str, variation: float) -> ServiceLaw:
+def make_service_law(law: str, variation: float) -> ServiceLaw:
     """Return a law of mean 1; the squared variation holds for the last two of `LAWS`."""
-    known = {
+    constructors = {
         "constant": laws.deterministic,
         "Erlang-3": lambda: laws.erlang(3),
         "exponential": laws.exponential,
         "lognormal": lambda: laws.lognormal(variation),
         "hyper-exponential": lambda: laws.hyperexponential(variation),
     }
-    return known[check_choice("law", law, LAWS)]()
+    return constructors[check_choice("law", law, LAWS)]()
 
 
 def check_law(_: object, parameters: Mapping[str, Any]) -> None:
     """Refuse a law of the page's range at a shape at which the queue cannot be computed."""
-    reader_law(parameters["own_law"], parameters["own_shape"])
+    read_law(parameters["own_law"], parameters["own_shape"])
 
 
-def reader_law(own_law: str, own_shape: float) -> ServiceLaw:
+def read_law(own_law: str, own_shape: float) -> ServiceLaw:
     """Return a continuous law of `scipy.stats` by its name and its shape, scaled to mean 1."""
     family = getattr(stats, own_law, None)
     if not isinstance(family, stats.rv_continuous) or family.numargs != 1:
@@ -229,7 +233,7 @@ def reader_law(own_law: str, own_shape: float) -> ServiceLaw:
             ) from None
 
 
-def service_sampler(law: str, variation: float) -> Sampler:
+def make_sampler(law: str, variation: float) -> Sampler:
     """Return how the law's indexing times are drawn."""
     sigma = float(np.sqrt(np.log1p(variation)))
     share = 0.5 * (1.0 + np.sqrt(max(variation - 1.0, 0.0) / (variation + 1.0)))
@@ -264,17 +268,17 @@ class SimulatedCase:
     warmup: float = 100.0
 
 
-def best_fixed(
+def make_fixed_case(
     law: str, arrival_rate: float, capacity: int, gamma: float, **options: Any
 ) -> SimulatedCase:
     """Return the queue with the best fixed number of robots for a law."""
-    service = service_law(law, options.get("variation", 1.0))
+    service = make_service_law(law, options.get("variation", 1.0))
     robots = optimal_general_robots(arrival_rate, gamma, capacity, service)
     exact = general_cost(robots * arrival_rate, gamma, capacity, service)
     return SimulatedCase(law, robots, arrival_rate, capacity, gamma, exact, **options)
 
 
-def under_control(
+def make_controlled_case(
     robots: int, arrival_rate: float, capacity: int, gamma: float, **options: Any
 ) -> SimulatedCase:
     """Return the optimally controlled queue, with exponential indexing times."""
@@ -283,7 +287,7 @@ def under_control(
     return SimulatedCase(*model, policy=optimum.policy, **options)
 
 
-def simulate_all(cases: Sequence[SimulatedCase], replications: int, seed: int) -> pd.DataFrame:
+def simulate_cases(cases: Sequence[SimulatedCase], replications: int, seed: int) -> pd.DataFrame:
     """Simulate each case several times, and set its mean beside the exact cost."""
     generators = np.random.default_rng(seed).spawn(len(cases))
     runs = []
@@ -293,7 +297,7 @@ def simulate_all(cases: Sequence[SimulatedCase], replications: int, seed: int) -
             case.robots,
             case.arrival_rate,
             case.capacity,
-            service_sampler(case.law, case.variation),
+            make_sampler(case.law, case.variation),
             horizon=case.horizon,
             warmup=case.warmup,
             policy=case.policy,
@@ -312,29 +316,29 @@ def simulate_all(cases: Sequence[SimulatedCase], replications: int, seed: int) -
     )
 
 
-def contains(check: pd.DataFrame) -> int:
-    """Count the intervals of `simulate_all` that contain the exact cost."""
+def count_covering_intervals(check: pd.DataFrame) -> int:
+    """Count the intervals of `simulate_cases` that contain the exact cost."""
     return int(((check["simulated"] - check["exact"]).abs() <= check["half-width"]).sum())
 
 
 # Values and tables
 
 
-def save_predicates(found: Variability, steps: Floats, critical: float) -> None:
+def save_predicates(variability: Variability, steps: Floats, critical: float) -> None:
     """Save what the page's sentences on variability depend on."""
-    low, high = int(np.argmin(found.gammas)), int(np.argmax(found.gammas))
+    low, high = int(np.argmin(variability.gammas)), int(np.argmax(variability.gammas))
     save_value("robots-general-steps", int((steps > 0).sum()))
     save_value("robots-general-all-steps", steps.size)
     save_value("robots-general-loads", len(steps))
-    save_value("robots-general-low-gamma", found.gammas[low])
-    save_value("robots-general-high-gamma", found.gammas[high])
+    save_value("robots-general-low-gamma", variability.gammas[low])
+    save_value("robots-general-high-gamma", variability.gammas[high])
     for name, k in (("low", low), ("high", high)):
-        save_value(f"robots-general-{name}-first", int(found.numbers[k, 0]))
-        save_value(f"robots-general-{name}-last", int(found.numbers[k, -1]))
+        save_value(f"robots-general-{name}-first", int(variability.numbers[k, 0]))
+        save_value(f"robots-general-{name}-last", int(variability.numbers[k, -1]))
     save_value("robots-general-several-weights", low != high)
     save_value("robots-general-several-variations", steps.size > 0)
     save_value("robots-general-starves-more", bool(steps.size > 0 and (steps > 0).all()))
-    save_value("robots-general-loads-fall", falls_below_critical(found, critical))
+    save_value("robots-general-loads-fall", falls_below_critical(variability, critical))
 
 
 # Claims
@@ -344,27 +348,27 @@ def save_predicates(found: Variability, steps: Floats, critical: float) -> None:
 class Checks:
     """How far the page's models are from what they have to agree with."""
 
-    # As `largest_errors` returns them.
+    # As `measure_errors` returns them.
     closed: float
     balance: float
     # Simulated 95% intervals without the exact cost, of how many.
     misses: int
     cases: int
     alike: float  # as `alike_error` returns it
-    neighbours: float  # as `fleet_neighbours` returns it
+    neighbours: float  # as `compare_neighbouring_fleets` returns it
     placement: float  # as `placement_gap` returns it
 
 
-def claims(found: Checks) -> list[Claim]:
+def claims(checks: Checks) -> list[Claim]:
     """Return the page\'s claims on the work that the draft announces."""
-    agree = found.closed < 1e-09 and found.balance < 1e-06 and 3 * found.misses <= found.cases
-    simulated = {"cases": found.cases, "misses": found.misses}
+    agree = checks.closed < 1e-09 and checks.balance < 1e-06 and 3 * checks.misses <= checks.cases
+    simulated = {"cases": checks.cases, "misses": checks.misses}
     return [
         claim("D-fut-general", agree, numbers=simulated),
-        claim("D-fut-alike", found.alike < 1e-9, numbers={"alike": found.alike}),
-        claim("D-fut-hetero", abs(found.placement) < 1e-12),
-        claim("D-fut-open", found.alike < 1e-9 and abs(found.placement) < 1e-12),
-        claim("D-fut-area", found.neighbours >= 0 and abs(found.placement) < 1e-12),
+        claim("D-fut-alike", checks.alike < 1e-9, numbers={"alike": checks.alike}),
+        claim("D-fut-hetero", abs(checks.placement) < 1e-12),
+        claim("D-fut-open", checks.alike < 1e-9 and abs(checks.placement) < 1e-12),
+        claim("D-fut-area", checks.neighbours >= 0 and abs(checks.placement) < 1e-12),
         claim("D-concl-mg1k", False, basis="judged"),
         claim("D-concl-companion"),
     ]

@@ -21,25 +21,29 @@ def _look(k: int) -> dict[str, Any]:
     return {"color": COLOURS[k % 7], "linestyle": STYLES[k % 6]}
 
 
-def save_variation(found: Variability, arrival_rate: float, capacity: int, critical: float) -> None:
+def draw_variation(
+    variability: Variability, arrival_rate: float, capacity: int, critical: float
+) -> None:
     """Draw the best load and number of robots against the variability."""
     fig, axes = figure(1, 2, width=9, height=3.8)
-    data: dict[str, Any] = {"squared variation": found.variations}
-    for k, g in enumerate(found.gammas):
+    data: dict[str, Any] = {"squared variation": variability.variations}
+    for k, g in enumerate(variability.gammas):
         look = _look(k) | {"marker": MARKERS[k % 6], "markersize": 4}
-        axes[0].plot(found.variations, found.loads[k], label=f"γ = {g:g}", **look)
-        axes[1].plot(found.variations, found.numbers[k], **look)
-        data[f"load, gamma = {g:g}"] = found.loads[k]
-        data[f"robots, gamma = {g:g}"] = found.numbers[k]
+        axes[0].plot(variability.variations, variability.loads[k], label=f"γ = {g:g}", **look)
+        axes[1].plot(variability.variations, variability.numbers[k], **look)
+        data[f"load, gamma = {g:g}"] = variability.loads[k]
+        data[f"robots, gamma = {g:g}"] = variability.numbers[k]
     for axis, name in zip(axes, ("best load", "best number of robots"), strict=True):
         axis.axvline(1, color="grey", linewidth=0.8)
         axis.set(xlabel="squared coefficient of variation", ylabel=name)
-    axes[0].set_ylim(top=1.28 * found.loads.max())
+    axes[0].set_ylim(top=1.28 * variability.loads.max())
     axes[0].legend(fontsize="small", ncols=3)
-    extremes = dict.fromkeys((int(np.argmin(found.gammas)), int(np.argmax(found.gammas))))
+    extremes = dict.fromkeys(
+        (int(np.argmin(variability.gammas)), int(np.argmax(variability.gammas)))
+    )
     ends = [
-        f"at γ = {found.gammas[k]:g} the best number of robots "
-        + moves(int(found.numbers[k, 0]), int(found.numbers[k, -1]), "d")
+        f"at γ = {variability.gammas[k]:g} the best number of robots "
+        + moves(int(variability.numbers[k, 0]), int(variability.numbers[k, -1]), "d")
         for k in extremes
     ]
     save_figure(
@@ -50,12 +54,12 @@ def save_variation(found: Variability, arrival_rate: float, capacity: int, criti
         f"indexing times with gamma law, $K = {capacity}$, $\\mu = 1$, $\\lambda = "
         f"{arrival_rate:g}$. The grey line marks exponential times, where $\\gamma(K) = "
         f"{critical:.2f}$ separates loads below one from loads above.",
-        alt=f"{counted(len(found.gammas), 'line')}, one a weight. From the least to the most "
+        alt=f"{counted(len(variability.gammas), 'line')}, one a weight. From the least to the most "
         f"variable times, {'; '.join(ends)}.",
     )
 
 
-def save_laws(laws: Sequence[ServiceLaw], gamma: float, capacity: int) -> dict[str, float]:
+def draw_laws(laws: Sequence[ServiceLaw], gamma: float, capacity: int) -> dict[str, float]:
     """Draw the cost against the load for several laws, and return their best loads."""
     rhos = np.linspace(0.03, 2.0, 80)
     fig, axis = figure(height=3.8)
@@ -86,7 +90,7 @@ def save_laws(laws: Sequence[ServiceLaw], gamma: float, capacity: int) -> dict[s
     return best
 
 
-def save_simulation(check: pd.DataFrame, inside: int, replications: int, model: str) -> None:
+def draw_simulation(check: pd.DataFrame, covering: int, replications: int, model: str) -> None:
     """Draw simulated costs over exact ones."""
     ratio, error = check["simulated"] / check["exact"], check["half-width"] / check["exact"]
     fig, axis = figure(height=3.2)
@@ -102,13 +106,14 @@ def save_simulation(check: pd.DataFrame, inside: int, replications: int, model: 
         fig,
         check,
         caption=f"Simulated cost over exact cost, with 95% intervals from {replications} runs; "
-        f"{model}. {inside} of {len(check)} intervals contain 1.",
-        alt=f"{len(check)} points with error bars around the line at 1; {inside} of the bars cross "
+        f"{model}. {covering} of {len(check)} intervals contain 1.",
+        alt=f"{len(check)} points with error bars around the line at 1; {covering} of the bars "
+        "cross "
         f"it. The widest bar is {error.max():.1%} on either side.",
     )
 
 
-def save_fleet(scan: pd.DataFrame, gamma: float, capacity: int) -> None:
+def draw_fleet(scan: pd.DataFrame, gamma: float, capacity: int) -> None:
     """Draw the best fleets and their costs against the running cost of a fast robot."""
     fig, axes = figure(1, 2, width=9, height=3.8)
     costs = scan["cost of a fast robot"]

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from analysis.robots.curve import ReducedQueue, check, optimal_sequence
 from analysis.robots.curve.growth import check_curve, convex_rates, prove_growth
 from analysis.robots.curve.reduced import evaluate_exactly, generate_curves
-from book.robots.robots_curve import sequence_of
+from book.robots.robots_curve import solve_sequence
 from book.robots.robots_curve_figures import ALWAYS, HIGH, LOW, NEVER
 from scorecard import figure, save_figure, save_values
 
@@ -32,20 +32,20 @@ class Orders:
     @property
     def different(self) -> int:
         """How many different orders the rates have."""
-        return len({tuple(found["order"]) for _, found in self.table.groupby("rate")})
+        return len({tuple(rows["order"]) for _, rows in self.table.groupby("rate")})
 
 
-def orders(robots: int, capacity: int, rates: Sequence[float]) -> Orders:
+def find_orders(robots: int, capacity: int, rates: Sequence[float]) -> Orders:
     """Return the order in which boxes are added as the weight rises, for each rate (mu = 1).
 
     `rates`: lambda, each once.
     """
     rows, only_added = [], True
     for rate in rates:
-        found = sequence_of(robots, rate, capacity)
-        only_added &= found.grows and found.are_curves
-        places = {box: place for place, box in enumerate(found.switched, start=1)}
-        index = found.index()
+        sequence = solve_sequence(robots, rate, capacity)
+        only_added &= sequence.grows and sequence.are_curves
+        places = {box: position for position, box in enumerate(sequence.switched, start=1)}
+        index = sequence.index()
         rows += [
             (rate, q, r, places.get((q, r), 0 if index[q, r] == 0 else np.nan), index[q, r])
             for q in range(capacity + 1)
@@ -63,26 +63,28 @@ class Convex:
     holds: bool
 
 
-def live_checks(largest: int) -> pd.DataFrame:
+def check_small_fleets(largest: int) -> pd.DataFrame:
     """Check the growth criterion for every curve of small fleets, one row a problem."""
     rows = []
     for number in range(2, largest + 1):
         for queue in check.list_problems(number):
-            found = [check_curve(queue, curve) for curve in generate_curves(queue)]
+            checked = [check_curve(queue, curve) for curve in generate_curves(queue)]
             rows.append(
                 {
                     "N": number,
                     "K": f"{queue.capacity or f'{number} or more'}",
-                    "curves": len(found),
-                    "polynomials": sum(one.polynomials for one in found),
-                    "with a negative coefficient": sum(len(one.negative) for one in found),
-                    "all conditions": all(one.holds for one in found),
+                    "curves": len(checked),
+                    "polynomials": sum(curve_check.polynomials for curve_check in checked),
+                    "with a negative coefficient": sum(
+                        len(curve_check.negative) for curve_check in checked
+                    ),
+                    "all conditions": all(curve_check.holds for curve_check in checked),
                 }
             )
     return pd.DataFrame(rows).set_index(["N", "K"])
 
 
-def growth_proofs(largest: int) -> pd.DataFrame:
+def tabulate_proofs(largest: int) -> pd.DataFrame:
     """Return what the search meets on the way for all K >= N, one row a fleet."""
     fleets = range(2, largest + 1)
     proofs = [prove_growth(ReducedQueue(number)) for number in fleets]
@@ -97,10 +99,10 @@ def growth_proofs(largest: int) -> pd.DataFrame:
     )
 
 
-def summary_of_checks() -> pd.DataFrame:
+def summarise_checks() -> pd.DataFrame:
     """Return curves and polynomials for each number of robots, over all capacities."""
-    found = check.read_checked_fleets()
-    by = found.groupby(["looked at", "robots"])
+    fleets = check.read_checked_fleets()
+    by = fleets.groupby(["looked at", "robots"])
     table = by.agg(
         problems=("capacity", "size"), curves=("curves", "sum"),
         polynomials=("polynomials", "sum"), holds=("holds", "all"),
@@ -108,7 +110,7 @@ def summary_of_checks() -> pd.DataFrame:
     return table.drop(columns="holds").loc[table["holds"]]
 
 
-def certificate() -> pd.DataFrame:
+def certify_code() -> pd.DataFrame:
     """Return the hash of the code that wrote the two files, beside that of the code as it is."""
     files = (check.PROOFS, check.INSTANCES)
     written = {path.name: pd.read_csv(path)["code"].unique() for path in files}
@@ -120,7 +122,7 @@ def certificate() -> pd.DataFrame:
     ).rename_axis("file")
 
 
-def shortened_passage() -> float:
+def measure_shortened_passage() -> float:
     """Return how much shorter one robot more makes a passage of nine.
 
     The curve K-1 on rows 0..7, K-2 on row 8 with lambda = mu, at the box (K-2, 8).
@@ -131,14 +133,17 @@ def shortened_passage() -> float:
     return -float(times[nine.boxes.index((7, 8))])
 
 
-def convex_checks() -> Convex:
+def check_convex_rates() -> Convex:
     """Check the polynomials for convex rates of two and three robots."""
-    found = [
+    checked = [
         check_curve(ReducedQueue(n), curve, rates=convex_rates(n, 12))
         for n in (2, 3)
         for curve in generate_curves(ReducedQueue(n))
     ]
-    return Convex(sum(one.polynomials for one in found), all(one.holds for one in found))
+    return Convex(
+        sum(curve_check.polynomials for curve_check in checked),
+        all(curve_check.holds for curve_check in checked),
+    )
 
 
 # Values and tables
@@ -157,11 +162,15 @@ def save_orders(orders: Orders) -> None:
     )
 
 
-def save_found(found: Checks) -> None:
+def save_checks(checks: Checks) -> None:
     """Save what the page quotes of its checks."""
     save_values(
         "robots-growth",
-        {"fleet": found.fleet, "nine-shorter": found.shorter, "convex": found.convex.polynomials},
+        {
+            "fleet": checks.fleet,
+            "nine-shorter": checks.shorter,
+            "convex": checks.convex.polynomials,
+        },
     )
 
 
@@ -171,7 +180,7 @@ def index_gap(rate: float) -> float:
     return float(index[3, 0] - index[2, 2])
 
 
-def ties() -> tuple[float, float]:
+def find_ties() -> tuple[float, float]:
     """Return the two rates between 1/4 and 2 at which these boxes have the same index."""
     low = brentq(index_gap, 0.25, 0.5, xtol=1e-6)
     return float(low), float(brentq(index_gap, 1.0, 2.0, xtol=1e-6))
@@ -179,7 +188,7 @@ def ties() -> tuple[float, float]:
 
 def save_solutions() -> None:
     """Save the numbers that the solutions quote."""
-    low, high = ties()
+    low, high = find_ties()
     save_values("robots-growth", {"tie-low": low, "tie-high": high})
 
 
@@ -195,23 +204,23 @@ class Checks:
     """Results that the page's theorems rest on."""
 
     orders: Orders  # the optimal policies of one fleet at some rates
-    live: pd.DataFrame  # as `live_checks` returns it
+    live: pd.DataFrame  # as `check_small_fleets` returns it
     fleet: int  # largest fleet of the long checks
     convex: Convex  # the polynomials for convex rates
-    shorter: float  # as `shortened_passage` returns it
+    shorter: float  # as `measure_shortened_passage` returns it
 
 
-def checked(found: Checks) -> dict[str, bool]:
+def list_checks(checks: Checks) -> dict[str, bool]:
     """Return each statement of the page, and whether its check holds."""
     return {
-        "boxes are only added as the weight rises": found.orders.only_added,
+        "boxes are only added as the weight rises": checks.orders.only_added,
         "growth of small fleets, every curve": bool(
-            (found.live["with a negative coefficient"] == 0).all()
-            and found.live["all conditions"].all()
+            (checks.live["with a negative coefficient"] == 0).all()
+            and checks.live["all conditions"].all()
         ),
-        f"growth is checked up to {GROWN} robots": found.fleet == GROWN,
-        "growth for convex rates of two and three robots": found.convex.holds,
-        "a passage of nine robots that one more shortens": found.shorter > 0,
+        f"growth is checked up to {GROWN} robots": checks.fleet == GROWN,
+        "growth for convex rates of two and three robots": checks.convex.holds,
+        "a passage of nine robots that one more shortens": checks.shorter > 0,
     }
 
 
@@ -230,15 +239,15 @@ def draw_orders(orders: Orders) -> None:
         sharey=True,
     )
     for axis, rate in zip(np.atleast_1d(axes), rates, strict=True):
-        found = table[table["rate"] == rate]
-        places = found.pivot(index="r", columns="q", values="order").to_numpy()
+        rows = table[table["rate"] == rate]
+        places = rows.pivot(index="r", columns="q", values="order").to_numpy()
         ranked = np.ma.masked_where(np.isnan(places) | (places == 0), places)
         grid = np.arange(capacity + 2) - 0.5, np.arange(robots + 1) - 0.5
         settled = np.ma.masked_where(~ranked.mask, np.isnan(places))
         axis.pcolormesh(*grid, settled, cmap=ListedColormap([ALWAYS, NEVER]), vmin=0, vmax=1)
         axis.pcolormesh(*grid, ranked, cmap=LinearSegmentedColormap.from_list("", [LOW, HIGH]))
-        for (r, q), place in np.ma.ndenumerate(ranked):
-            axis.text(q, r, f"{place:.0f}", ha="center", va="center", fontsize=9)
+        for (r, q), number in np.ma.ndenumerate(ranked):
+            axis.text(q, r, f"{number:.0f}", ha="center", va="center", fontsize=9)
         axis.set(title=f"λ = {rate:g}", xlabel="pages left, q", xticks=range(capacity + 1))
         axis.set(yticks=range(robots))
         axis.grid(False)

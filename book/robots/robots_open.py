@@ -22,13 +22,13 @@ def printed_moment(n: int, k: int) -> int:
     return (2 * n + 3) * n**k - (2 * n - 1) * (n + 1) ** k - 1
 
 
-def identities(capacities: Sequence[int]) -> pd.DataFrame:
+def check_identities(capacities: Sequence[int]) -> pd.DataFrame:
     """Return which polynomial identities hold, by capacity."""
-    found = pd.DataFrame({k: theory.static_identities(k) for k in capacities})
-    return found.rename_axis("identity").rename_axis("K =", axis=1)
+    table = pd.DataFrame({k: theory.static_identities(k) for k in capacities})
+    return table.rename_axis("identity").rename_axis("K =", axis=1)
 
 
-def proof_checks(exact: pd.DataFrame, largest: int) -> dict[str, bool]:
+def check_proof_steps(exact: pd.DataFrame, largest: int) -> dict[str, bool]:
     """Say of each step of the proof of Lemma 2 whether its numbers agree."""
     ks = range(2, largest + 1)
     turning = np.array([theory.turning_gamma(k) for k in ks])
@@ -74,7 +74,7 @@ def _capacity_axis(axis: Any, largest: int) -> None:
     axis.xaxis.set_minor_formatter("")
 
 
-def save_turning(largest: int) -> None:
+def draw_turning(largest: int) -> None:
     """Draw the weight at which the load turns against the capacity."""
     ks = np.arange(2, largest + 1)
     turning = np.array([theory.turning_gamma(int(k)) for k in ks])
@@ -101,7 +101,7 @@ def save_turning(largest: int) -> None:
     )
 
 
-def save_rate(largest: int) -> None:
+def draw_rate(largest: int) -> None:
     """Draw K (rho - 1) at the best load against the capacity, with its limits."""
     ks = np.arange(2, largest + 1)
     fig, axis = figure(height=3.6)

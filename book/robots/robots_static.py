@@ -34,8 +34,8 @@ def printed_law(rho: float, capacity: int) -> Floats:
 def printed_11(limit: float, capacity: int) -> float:
     """Return the right side of (11) over the bracket on its left, with the printed parentheses."""
     k = capacity
-    left = k * limit ** (k + 1) - (k + 1) * limit**k + 1
-    return limit**k * ((limit ** (k + 2) - (k + 2)) * limit + (k + 1)) / left
+    bracket = k * limit ** (k + 1) - (k + 1) * limit**k + 1
+    return limit**k * ((limit ** (k + 2) - (k + 2)) * limit + (k + 1)) / bracket
 
 
 def printed_14(rho: float, gamma: float, capacity: int, fixed: int) -> float:
@@ -46,7 +46,7 @@ def printed_14(rho: float, gamma: float, capacity: int, fixed: int) -> float:
     return rho ** (2 * n + 2) - middle + last - gamma
 
 
-def wrong_shares(tries: int, rng: np.random.Generator) -> dict[int, float]:
+def count_wrong_shares(tries: int, rng: np.random.Generator) -> dict[int, float]:
     """Return how often (16) gives another number than the optimum, by capacity."""
     shares = {}
     for capacity in (5, 15, 50, 200):
@@ -60,7 +60,7 @@ def wrong_shares(tries: int, rng: np.random.Generator) -> dict[int, float]:
     return shares
 
 
-def best_loads() -> dict[int, Floats]:
+def find_best_loads() -> dict[int, Floats]:
     """Return the best loads for all weights of the grid, by capacity from 2 on."""
     return {
         k: np.array([mm1k.optimal_load(float(g), k) for g in WEIGHTS])
@@ -80,7 +80,7 @@ def claims(wrong: dict[int, float], ratio: float) -> list[Claim]:
 
     `ratio`: mu/lambda of the figures.
     """
-    loads = best_loads()
+    loads = find_best_loads()
     return [
         *map(claim, ("D-meta", "D-intro-ref2", "D-assump", "D-eq1", "D-sections")),
         claim("D-xref", False, basis="judged"),
@@ -103,13 +103,11 @@ def _balanced_law(rho: float, capacity: int) -> Floats:
 def _queue() -> list[Claim]:
     down = all((np.diff(mm1k.starvation_probability(LOADS, k)) < 0).all() for k in CAPACITIES)
     up = all((np.diff(mm1k.full_probability(LOADS, k)) > 0).all() for k in CAPACITIES)
-    some = (0.3, 0.9, 1.7)
-    laws = all(
-        np.allclose(printed_law(r, k), _balanced_law(r, k)) for r in some for k in CAPACITIES
-    )
-    loads = np.array([*some, 1.0])
-    seen = [GeneralQueue(r, 5, exponential()).measures() for r in loads]
-    counted = [0.3 * empty + lost for empty, lost in seen]
+    few = (0.3, 0.9, 1.7)
+    laws = all(np.allclose(printed_law(r, k), _balanced_law(r, k)) for r in few for k in CAPACITIES)
+    loads = np.array([*few, 1.0])
+    measures = [GeneralQueue(r, 5, exponential()).measures() for r in loads]
+    counted = [0.3 * empty + lost for empty, lost in measures]
     pasta = 0.3 * mm1k.starvation_probability(loads, 5) + loads * mm1k.full_probability(loads, 5)
     empty, full = mm1k.starvation_probability, mm1k.full_probability
     weighted = [float(0.3 * empty(0.9, k) + full(0.9, k)) for k in CAPACITIES]
@@ -123,14 +121,14 @@ def _queue() -> list[Claim]:
         claim("D-intro-tradeoff", down and up, numbers=capacities | {"loads": len(LOADS)}),
         claim("D-eq2", bool(np.allclose(pasta, counted, rtol=1e-11))),
         claim("D-eq3", laws, numbers=capacities),
-        claim("D-eq4", closed and all(found["(4)"] for found in exact.values())),
+        claim("D-eq4", closed and all(identities["(4)"] for identities in exact.values())),
         claim("D-rho1", bool(np.allclose(at_one, 1.0, rtol=1e-13))),
         *(
             claim(row, bool(np.allclose(weighted, costs)), numbers=third)
             for row in ("D-concl-cost", "D-intro-cost")
         ),
         *(
-            claim(row, all(found[name] for found in exact.values()))
+            claim(row, all(identities[name] for identities in exact.values()))
             for row, name in (("D-eq5", "(5)"), ("D-eq6", "(6)"), ("D-S", "S"), ("D-eq12", "(12)"))
         ),
     ]
@@ -258,7 +256,7 @@ def proposition_2(loads: dict[int, Floats], ratio: float) -> list[Claim]:
     beyond = mm1k.optimal_load(between, 5)
     idle = [mm1k.starvation_probability(loads[k], k) for k in CAPACITIES]
     numbers = [[mm1k.optimal_robots(1 / ratio, g, k) for g in WEIGHTS] for k in CAPACITIES]
-    more = all((np.diff(n) >= 0).all() and n[-1] > n[0] for n in numbers)
+    more_robots = all((np.diff(n) >= 0).all() and n[-1] > n[0] for n in numbers)
     fourteen = printed_14(mm1k.optimal_load(2.0, 8), 2.0, 8, 5)
     low, high = (theory.numerator(load, 2.0, VAST) for load in (0.9, 1.01))
     literal = printed_14(0.9, 2.0, VAST, 5)
@@ -276,8 +274,8 @@ def proposition_2(loads: dict[int, Floats], ratio: float) -> list[Claim]:
         claim("D-eq11", bool(np.isclose(right, needed)), numbers=eleven),
         claim("D-eq11-sign", min(brackets) > 0, numbers=limits_of),
         claim("D-prop2-bound", beyond > 1, numbers={"weight": between, "load": beyond}),
-        claim("D-prop2-phys", more and starves, numbers=GRID),
-        claim("D-fig2-mono", more),
+        claim("D-prop2-phys", more_robots and starves, numbers=GRID),
+        claim("D-fig2-mono", more_robots),
         claim("D-eq14-limits", tends, condition=not np.isclose(literal, -2.0), numbers=fourteenth),
         claim("D-eq14", abs(fourteen) < 1e-9, numbers={"left": fourteen}),
     ]
@@ -286,15 +284,19 @@ def proposition_2(loads: dict[int, Floats], ratio: float) -> list[Claim]:
 def _chain_of_9() -> bool:
     """Whether the equality of (9) and both of its signs hold, at two weights and several loads."""
     low, high = 0.8, 2.5
-    some = LOADS[20:50:6]
+    few = LOADS[20:50:6]
     for k in (2, 5):
         cheap, dear = (partial(mm1k.static_cost, gamma=g, capacity=k) for g in (low, high))
-        pairs = [(a, b) for a in some for b in some if a < b]
-        left = np.array([dear(a) - cheap(a) - (dear(b) - cheap(b)) for a, b in pairs], float)
-        right = np.array([dear(a) - dear(b) + cheap(b) - cheap(a) for a, b in pairs], float)
+        pairs = [(a, b) for a in few for b in few if a < b]
+        between_weights = np.array(
+            [dear(a) - cheap(a) - (dear(b) - cheap(b)) for a, b in pairs], float
+        )
+        between_loads = np.array([dear(a) - dear(b) + cheap(b) - cheap(a) for a, b in pairs], float)
         best, other = mm1k.optimal_load(high, k), mm1k.optimal_load(low, k)
         last = dear(best) - dear(other) + cheap(other) - cheap(best)
-        if not (np.allclose(left, right) and min(left) > 0 and last <= 0):
+        if not (
+            np.allclose(between_weights, between_loads) and min(between_weights) > 0 and last <= 0
+        ):
             return False
     return True
 

@@ -22,7 +22,7 @@ def _redraws(what: str) -> str:
     return f"Redraws {what} of the draft, whose pictures are lost. " if is_document_run() else ""
 
 
-def save_model() -> None:
+def draw_model() -> None:
     """Draw two robots, the queue and the engine."""
     fig, axis = figure(height=2.1)
     axis.set(xlim=(0, 10), ylim=(0, 3))
@@ -55,7 +55,7 @@ def save_model() -> None:
     )
 
 
-def save_cost(capacity: int) -> None:
+def draw_cost(capacity: int) -> None:
     """Draw the cost against the load for a weight below, at and above the critical one."""
     loads = np.linspace(0.02, 2.2, 300)
     critical = critical_gamma(capacity)
@@ -83,14 +83,14 @@ def save_cost(capacity: int) -> None:
     )
 
 
-def most_at_small_queues(numbers: dict[int, int]) -> str:
+def describe_small_queues(numbers: dict[int, int]) -> str:
     """Say whether the best number at a large weight falls with the capacity, where it does."""
     inorder = [numbers[k] for k in sorted(numbers)]
     falls = len(inorder) > 1 and bool((np.diff(inorder) < 0).all())
     return "At a large weight a larger queue needs fewer of them." if falls else ""
 
 
-def save_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
+def draw_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
     """Draw the best number of robots against the weight."""
     grid = np.linspace(0.05, 8, 200)
     fig, axis = figure(height=3.8)
@@ -112,13 +112,13 @@ def save_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
         pd.DataFrame(data),
         caption=f"{_redraws('Figure 2')}Best number of robots against the weight of starvation, "
         f"$\\mu/\\lambda = {ratio:g}$ (grey line). A larger weight never needs fewer robots. "
-        f"{most_at_small_queues(numbers_at_end)}",
+        f"{describe_small_queues(numbers_at_end)}",
         alt=f"Staircases that never fall, one a capacity. From the smallest weight to γ = "
         f"{grid[-1]:g} the best number {', '.join(ends)}.",
     )
 
 
-def save_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
+def draw_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
     """Draw the best load and the best number of robots against the capacity, a figure each."""
     ks = np.unique(np.geomspace(2, largest, 60).astype(int))
     loads = {g: np.array([optimal_load(g, int(k)) for k in ks]) for g in weights}
@@ -137,7 +137,7 @@ def save_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
         "\\le \\mu$ it rises to one; for $\\gamma > \\mu$ it has its highest value at $K_0$, which "
         "is the smallest capacity of all if $\\gamma$ is large, and falls to one from there.",
         alt="Curves of the best load against capacity that all tend to one. "
-        + " ".join(how_it_runs(g, ks, load) for g, load in loads.items()),
+        + " ".join(describe_run(g, ks, load) for g, load in loads.items()),
     )
     fig, axis = _by_capacity(largest)
     for colour, style, (g, number) in zip(
@@ -170,7 +170,7 @@ def _by_capacity(largest: int) -> tuple[Any, Any]:
     return fig, axis
 
 
-def how_it_runs(gamma: float, capacities: Ints, loads: Floats) -> str:
+def describe_run(gamma: float, capacities: Ints, loads: Floats) -> str:
     """Say how the best load runs with the capacity: it rises, falls, or turns."""
     at = int(np.argmax(loads))
     if at == len(loads) - 1:
@@ -180,7 +180,7 @@ def how_it_runs(gamma: float, capacities: Ints, loads: Floats) -> str:
     return f"At γ = {gamma:g} it rises up to K = {capacities[at]} and falls from there."
 
 
-def save_large_capacity(weights: Sequence[float]) -> None:
+def draw_large_capacity(weights: Sequence[float]) -> None:
     """Draw the number of robots in the limit of a large queue against mu/lambda."""
     ratios = np.linspace(0.3, 12, 600)
     fig, axis = figure(height=3.4)

@@ -51,7 +51,7 @@ class TableRow:
     runs: ReferenceRuns | None = field(default=None, repr=False)
 
 
-def row_keys() -> list[Key]:
+def list_printed_rows() -> list[Key]:
     """Return table, rate, capacity and weight of each printed row, as printed."""
     stems = {id.rsplit("-", 1)[0] for id in printed_rows() if id.startswith(("D-t1-0", "D-t2-0"))}
     parts = (stem.split("-") for stem in stems)
@@ -59,7 +59,7 @@ def row_keys() -> list[Key]:
     return sorted(keys, key=lambda key: (key[0], *map(float, key[1:])))
 
 
-def own_keys(
+def list_own_rows(
     arrival_rates: Sequence[float], K: int, gammas: Sequence[float], service_rate: float = 1.0
 ) -> list[Key]:
     """Return the rows of both tables for rates, a capacity and weights of a reader's own.
@@ -74,7 +74,7 @@ def own_keys(
     """
     if K < 0 or K == 1:
         raise ValueError(f"K must be 0 or at least 2, got {K}")
-    keys = _keys(arrival_rates, K, gammas) if arrival_rates or K or gammas else row_keys()
+    keys = _keys(arrival_rates, K, gammas) if arrival_rates or K or gammas else list_printed_rows()
     for _, rate, capacity, printed in keys:
         gamma = read_gamma(printed, int(capacity), service_rate)
         robots = optimal_robots(float(rate), gamma, int(capacity), service_rate)
@@ -88,8 +88,8 @@ def own_keys(
 
 
 def check_rows(_: object, parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters with a row that `own_keys` refuses."""
-    own_keys(*(parameters[name] for name in ("arrival_rates", "K", "gammas", "service_rate")))
+    """Refuse parameters with a row that `list_own_rows` refuses."""
+    list_own_rows(*(parameters[name] for name in ("arrival_rates", "K", "gammas", "service_rate")))
 
 
 def _keys(arrival_rates: Sequence[float], K: int, gammas: Sequence[float]) -> list[Key]:
@@ -104,7 +104,7 @@ def _keys(arrival_rates: Sequence[float], K: int, gammas: Sequence[float]) -> li
     ]
 
 
-def middle_row(keys: Sequence[Key], service_rate: float = 1.0) -> tuple[float, int, float]:
+def find_middle_row(keys: Sequence[Key], service_rate: float = 1.0) -> tuple[float, int, float]:
     """Return rate, capacity and weight of the middle row of Table 1."""
     capped = [key for key in keys if key[0] == "t1"]
     _, rate, capacity, gamma = capped[len(capped) // 2]
@@ -123,7 +123,7 @@ def read_gamma(printed: str, capacity: int, service_rate: float = 1.0) -> float:
     return critical if f"{critical:.{digits}f}" == printed else float(printed)
 
 
-def table_1_row(
+def solve_table_1_row(
     arrival_rate: float,
     capacity: int,
     gamma: float,
@@ -146,7 +146,7 @@ def table_1_row(
     return TableRow(cells, model.robots, optimum.gain, optimum.max_robots, runs)
 
 
-def table_2_row(
+def solve_table_2_row(
     arrival_rate: float,
     capacity: int,
     gamma: float,
@@ -198,8 +198,8 @@ def solve_tables(
         weight = read_gamma(printed, int(capacity), service_rate) if gamma is None else gamma
         arguments = float(rate), int(capacity), weight, service_rate
         if table == "t2":
-            return table_2_row(*arguments, **options)
-        return table_1_row(*arguments, step=step, tolerance=tolerance, **options)
+            return solve_table_2_row(*arguments, **options)
+        return solve_table_1_row(*arguments, step=step, tolerance=tolerance, **options)
 
     rounded = [
         key for key in keys if read_gamma(key[3], int(key[2]), service_rate) != float(key[3])
@@ -219,11 +219,11 @@ def solve_tables(
         step=step,
         tolerance=tolerance,
         half_rate_robots=half_rate,
-        second_method={key: solved_on_all_states(key, service_rate) for key in MISPRINTED},
+        second_method={key: solve_on_all_states(key, service_rate) for key in MISPRINTED},
     )
 
 
-def solved_on_all_states(key: Key, service_rate: float = 1.0) -> float:
+def solve_on_all_states(key: Key, service_rate: float = 1.0) -> float:
     """Return C_d of a row of Table 2 by policy iteration on all states."""
     rate, capacity, weight = float(key[1]), int(key[2]), float(key[3])
     enough = without_cap(rate, service_rate, capacity, weight)[0].robots
@@ -235,13 +235,13 @@ def solved_on_all_states(key: Key, service_rate: float = 1.0) -> float:
 MISPRINTED: tuple[Key, Key] = (("t2", "0.05", "10", "1.2"), ("t2", "0.05", "10", "2.4"))
 
 
-def others_of(runs: ReferenceRuns) -> tuple[Any, Any]:
+def sample_other_references(runs: ReferenceRuns) -> tuple[Any, Any]:
     """Return updates and costs of other reference states than ours, spread over all of them."""
     q, r, s = REFERENCE
-    inside = runs.updates >= 0
-    inside[s, q, r] = False
-    places = np.unique(np.linspace(0, inside.sum() - 1, SAMPLE).astype(np.int64))
-    return runs.updates[inside][places], runs.cost[inside][places]
+    reachable = runs.updates >= 0
+    reachable[s, q, r] = False
+    places = np.unique(np.linspace(0, reachable.sum() - 1, SAMPLE).astype(np.int64))
+    return runs.updates[reachable][places], runs.cost[reachable][places]
 
 
 def is_printed(key: Key, column: str, value: float) -> bool:
@@ -259,17 +259,17 @@ def stops_too_early(row: TableRow) -> bool:
     return round(row.cells["C_d"], 5) != round(row.optimal_cost, 5)
 
 
-def references_for_all(found: Results) -> list[tuple[int, int, int]]:
+def find_common_references(results: Results) -> list[tuple[int, int, int]]:
     """Return the reference states (q, r, s) that give N_iter as printed in every row."""
     sets = []
-    for key, row in found.rows.items():
+    for key, row in results.rows.items():
         if key[0] == "t1" and row.runs is not None:
             hits = np.argwhere(row.runs.updates == printed_number(cell_id(key, "N_iter")) - 1)
             sets.append({(int(q), int(r), int(s)) for s, q, r in hits})
     return sorted(set.intersection(*sets))
 
 
-def savings(found: Results) -> pd.DataFrame:
+def compute_savings(results: Results) -> pd.DataFrame:
     """Return the share of the static cost that control saves, for each row."""
     return pd.DataFrame(
         {
@@ -279,15 +279,15 @@ def savings(found: Results) -> pd.DataFrame:
             "gamma": float(key[3]),
             "saving": 1.0 - row.optimal_cost / row.cells["C_s"],
         }
-        for key, row in found.rows.items()
+        for key, row in results.rows.items()
     )
 
 
-def saves_more_uncapped(found: Results) -> bool:
+def saves_more_uncapped(results: Results) -> bool:
     """Whether control saves more without a cap in every row that both tables have."""
     return all(
-        row.optimal_cost < found.rows["t1", *key[1:]].optimal_cost
-        for key, row in found.rows.items()
+        row.optimal_cost < results.rows["t1", *key[1:]].optimal_cost
+        for key, row in results.rows.items()
         if key[0] == "t2"
     )
 
@@ -305,11 +305,11 @@ def save_counts(claims: list[Claim]) -> None:
     save_value("robots-tables-explained", verdicts.count("explained"))
 
 
-def save_tables(found: Results, *, document: bool) -> None:
+def save_tables(results: Results, *, document: bool) -> None:
     """Save both tables in the draft's layout: computed, and as printed and less printed beside."""
     styles = {name: f".{digits}f" for name, digits in DECIMALS.items() if name != "Nbar"}
     for number, table in enumerate(TABLES, 1):
-        computed = computed_table(found, table, document=document)
+        computed = tabulate_computed(results, table, document=document)
         exact = {"optimum": ".5f"} if "optimum" in computed else {}
         what = TABLES[table].partition(" (")[0]
         save_table(
@@ -324,24 +324,24 @@ def save_tables(found: Results, *, document: bool) -> None:
         if document:
             save_table(
                 f"robots-tables-{number}-printed",
-                printed_table(found, table),
+                tabulate_printed(results, table),
                 f"The draft's Table {number}, as it prints it.",
             )
             save_table(
                 f"robots-tables-{number}-difference",
-                difference_table(found, table),
+                tabulate_differences(results, table),
                 f"The draft's Table {number}, computed less printed; 0 where the computed cell "
                 "rounds to the printed one.",
             )
 
 
-def save_cells(found: Results, *, document: bool) -> None:
+def save_cells(results: Results, *, document: bool) -> None:
     """Publish every cell of both tables, one a row."""
     cells = [
         {"table": key[0][1:], "lambda": key[1], "K": key[2], "gamma": f"{float(key[3]):g}"}
         | {"cell": name, "computed": row.cells[name]}
         | ({"printed": printed_rows()[cell_id(key, name)].printed} if document else {})
-        for key, row in found.rows.items()
+        for key, row in results.rows.items()
         for name in COLUMNS[key[0]]
     ]
     columns = {
@@ -361,39 +361,39 @@ def save_cells(found: Results, *, document: bool) -> None:
     )
 
 
-def save_predicates(found: Results) -> None:
+def save_predicates(results: Results) -> None:
     """Save what the page's sentences depend on."""
-    capped = {key: row for key, row in found.rows.items() if key[0] == "t1"}
-    free = [row for key, row in found.rows.items() if key[0] == "t2"]
-    saving = savings(found)
+    capped = {key: row for key, row in results.rows.items() if key[0] == "t1"}
+    free = [row for key, row in results.rows.items() if key[0] == "t2"]
+    saving = compute_savings(results)
     largest = saving.groupby("table")["saving"].max()
-    save_value("robots-tables-rows", len(row_keys()))
+    save_value("robots-tables-rows", len(list_printed_rows()))
     save_value("robots-tables-saving-capped", largest["t1"])
     save_value("robots-tables-saving-free", largest["t2"])
-    save_value("robots-tables-half", found.half_rate_robots)
+    save_value("robots-tables-half", results.half_rate_robots)
     save_value("robots-tables-capped-rows", len(capped))
     save_value("robots-tables-unconverged", sum(map(stops_too_early, capped.values())))
     other = sum(row.max_robots != row.cells["N_max"] for row in free)
     save_value("robots-tables-other-most", other)
-    save_value("robots-tables-free-saves-more", saves_more_uncapped(found))
+    save_value("robots-tables-free-saves-more", saves_more_uncapped(results))
     save_value("robots-tables-own", not is_document_run())
     if is_document_run():
-        save_value("robots-tables-references-for-all", len(references_for_all(found)))
+        save_value("robots-tables-references-for-all", len(find_common_references(results)))
 
 
 #: Decimals of the columns that are no whole numbers, as the draft prints them.
 DECIMALS = {"C_s": 5, "C_d": 5, "Nbar": 1}
 
 
-def _rows(found: Results, table: str) -> list[tuple[Key, TableRow]]:
-    return [(key, row) for key, row in found.rows.items() if key[0] == table]
+def _rows(results: Results, table: str) -> list[tuple[Key, TableRow]]:
+    return [(key, row) for key, row in results.rows.items() if key[0] == table]
 
 
-def _frame(found: Results, table: str, cells: Any) -> pd.DataFrame:
+def _frame(results: Results, table: str, cells: Any) -> pd.DataFrame:
     """Return a table of the draft whose cells are what a function of row and column says."""
     content = {
         key[1:]: {name: cells(key, row, name) for name in COLUMNS[table]}
-        for key, row in _rows(found, table)
+        for key, row in _rows(results, table)
     }
     frame = pd.DataFrame.from_dict(content, orient="index").rename(columns={"Nbar": "mean"})
     frame.index = _index(list(content))
@@ -405,22 +405,22 @@ def _index(rows: list[tuple[str, str, str]]) -> pd.MultiIndex:
     return pd.MultiIndex.from_tuples(short, names=["λ", "K", "γ"])
 
 
-def printed_table(found: Results, table: str) -> pd.DataFrame:
+def tabulate_printed(results: Results, table: str) -> pd.DataFrame:
     """Return the table as the draft prints it."""
-    return _frame(found, table, lambda key, _, name: printed_rows()[cell_id(key, name)].printed)
+    return _frame(results, table, lambda key, _, name: printed_rows()[cell_id(key, name)].printed)
 
 
-def computed_table(found: Results, table: str, *, document: bool) -> pd.DataFrame:
+def tabulate_computed(results: Results, table: str, *, document: bool) -> pd.DataFrame:
     """Return the table as computed, with the exact optimum of Table 1."""
 
     def cell(_: Key, row: TableRow, name: str) -> float:
         return row.cells[name] if name in DECIMALS else int(row.cells[name])
 
-    frame = _frame(found, table, cell)
-    rows = _rows(found, table)
+    frame = _frame(results, table, cell)
+    rows = _rows(results, table)
     if table == "t1":
-        place = list(frame.columns).index("C_d") + 1
-        frame.insert(place, "optimum", [row.optimal_cost for _, row in rows])
+        position = list(frame.columns).index("C_d") + 1
+        frame.insert(position, "optimum", [row.optimal_cost for _, row in rows])
     remarks = [_remark(key, row, document=document) for key, row in rows]
     if not any(remarks):
         return frame
@@ -433,7 +433,7 @@ def _remark(key: Key, row: TableRow, *, document: bool) -> str:
     return "stops too early" if stops_too_early(row) else ""
 
 
-def difference_table(found: Results, table: str) -> pd.DataFrame:
+def tabulate_differences(results: Results, table: str) -> pd.DataFrame:
     """Return what was computed less what is printed, 0 where it rounds to the print."""
 
     def gap(key: Key, row: TableRow, name: str) -> str:
@@ -441,20 +441,20 @@ def difference_table(found: Results, table: str) -> pd.DataFrame:
             return "0"
         return f"{row.cells[name] - printed_number(cell_id(key, name)):+.5f}"
 
-    return _frame(found, table, gap)
+    return _frame(results, table, gap)
 
 
-def reference_table(found: Results, *, document: bool) -> pd.DataFrame:
+def tabulate_references(results: Results, *, document: bool) -> pd.DataFrame:
     """Return, for each row of Table 1, how many reference states there are and where they stop.
 
     With the draft's parameters also how many give what is printed.
     """
     table, rows = [], []
-    for key, row in _rows(found, "t1"):
+    for key, row in _rows(results, "t1"):
         if row.runs is None:
             continue
-        inside = row.runs.updates >= 0
-        updates, costs = row.runs.updates[inside], row.runs.cost[inside]
+        reachable = row.runs.updates >= 0
+        updates, costs = row.runs.updates[reachable], row.runs.cost[reachable]
         rows.append(key[1:])
         table.append({"reference states": updates.size})
         if document:
@@ -471,64 +471,64 @@ def reference_table(found: Results, *, document: bool) -> pd.DataFrame:
 # Claims
 
 
-def claims(found: Results) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
     """Return the page\'s claims on the cells of both tables, and to section 4."""
-    cells = [_cell(found, key, name) for key in found.rows for name in COLUMNS[key[0]]]
-    return [*cells, *_section_4(found)]
+    cells = [_cell(results, key, name) for key in results.rows for name in COLUMNS[key[0]]]
+    return [*cells, *_section_4(results)]
 
 
-def _cell(found: Results, key: Key, column: str) -> Claim:
-    alternatives = _by_other_choices(found, key, column)
-    if key in found.literal:
-        alternatives.append(found.literal[key].cells[column])
-    explained = _misprint(found, key, column)
+def _cell(results: Results, key: Key, column: str) -> Claim:
+    alternatives = _by_other_choices(results, key, column)
+    if key in results.literal:
+        alternatives.append(results.literal[key].cells[column])
+    explained = _misprint(results, key, column)
     return claim(
         cell_id(key, column),
-        found.rows[key].cells[column],
+        results.rows[key].cells[column],
         alternatives=alternatives,
         explained=explained,
-        independent=None if explained is None else found.second_method[key],
+        independent=None if explained is None else results.second_method[key],
     )
 
 
-def _by_other_choices(found: Results, key: Key, column: str) -> list[float]:
+def _by_other_choices(results: Results, key: Key, column: str) -> list[float]:
     """Return a cell under other choices of what the draft does not print, if it rests on any."""
-    row = found.rows[key]
+    row = results.rows[key]
     if key[0] == "t1" and row.runs is not None and column in ("C_d", "N_iter"):
-        updates, costs = others_of(row.runs)
+        updates, costs = sample_other_references(row.runs)
         if column == "C_d":
-            return [*costs, row.optimal_cost, found.step * row.cells["C_d"]]
+            return [*costs, row.optimal_cost, results.step * row.cells["C_d"]]
         return [*(updates + 1), row.cells["N_iter"] - 1]
     if key[0] == "t2" and column not in ("C_s", "N_s"):
-        others = [rows[key].cells[column] for rows in found.capped]
+        others = [rows[key].cells[column] for rows in results.capped]
         return [*others, row.max_robots] if column == "N_max" else others
     return []
 
 
-def _misprint(found: Results, key: Key, column: str) -> float | None:
+def _misprint(results: Results, key: Key, column: str) -> float | None:
     """Return the cell that stands in the place of a misprinted one; None for all others."""
     first, neighbour = MISPRINTED
     if column == "C_d" and key == first:
-        return found.rows[neighbour].cells["C_d"]
+        return results.rows[neighbour].cells["C_d"]
     if column == "C_d" and key == neighbour:
-        return found.rows["t1", *neighbour[1:]].cells["C_d"]
+        return results.rows["t1", *neighbour[1:]].cells["C_d"]
     return None
 
 
-def _section_4(found: Results) -> list[Claim]:
-    capped = {key: row for key, row in found.rows.items() if key[0] == "t1"}
+def _section_4(results: Results) -> list[Claim]:
+    capped = {key: row for key, row in results.rows.items() if key[0] == "t1"}
     fitting = sum(
         all(is_printed(key, name, row.cells[name]) for name in ("N_min", "Nbar"))
         for key, row in capped.items()
     )
-    cheaper = sum(row.optimal_cost < row.cells["C_s"] for row in found.rows.values())
+    cheaper = sum(row.optimal_cost < row.cells["C_s"] for row in results.rows.values())
     between = sum(
         row.cells["N_min"] < row.cells["Nbar"] < row.cells["N_s"] for row in capped.values()
     )
-    rate_and_step = (found.service_rate, found.step)
-    half, first = found.half_rate_robots, printed_number(cell_id(next(iter(found.rows)), "N_s"))
-    fleets = sum(is_printed(key, "N_s", row.cells["N_s"]) for key, row in found.rows.items())
-    rows = len(found.rows)
+    rate_and_step = (results.service_rate, results.step)
+    half, first = results.half_rate_robots, printed_number(cell_id(next(iter(results.rows)), "N_s"))
+    fleets = sum(is_printed(key, "N_s", row.cells["N_s"]) for key, row in results.rows.items())
+    rows = len(results.rows)
     halved = {"half_rate": half, "printed": first, "as_printed": fleets, "rows": rows}
     averages = {"as_printed": fitting, "rows": len(capped)}
     intuition = {"cheaper": cheaper, "rows": rows, "between": between, "capped": len(capped)}
@@ -537,7 +537,7 @@ def _section_4(found: Results) -> list[Claim]:
         claim("D-t1-N", fitting == len(capped), numbers=averages),
         claim("D-t1-caption", rate_and_step),
         claim("D-t2-caption", rate_and_step),
-        claim("D-tau", found.step),
-        claim("D-tol", found.tolerance),
+        claim("D-tau", results.step),
+        claim("D-tol", results.tolerance),
         claim("D-intuition", cheaper == rows and between == len(capped), numbers=intuition),
     ]

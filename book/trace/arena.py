@@ -71,7 +71,7 @@ class Service:
     late_most: float
 
 
-def grid(rule: str, size: int, budget: int) -> Iterator[dict[str, float]]:
+def list_settings(rule: str, size: int, budget: int) -> Iterator[dict[str, float]]:
     """Yield the settings among which training chooses, the defaults first.
 
     Times are in units of the round of a round robin, N / M hours, where the default is not tried.
@@ -96,7 +96,7 @@ def grid(rule: str, size: int, budget: int) -> Iterator[dict[str, float]]:
             yield {"longest": days * DAY}
 
 
-def made(rule: str, size: int, period: float, settings: Mapping[str, float]) -> Any:
+def make_rule(rule: str, size: int, period: float, settings: Mapping[str, float]) -> Any:
     """Return a rule with its settings."""
     kinds: dict[str, Callable[..., Any]] = {
         "nutch": NutchAdaptive,
@@ -108,37 +108,39 @@ def made(rule: str, size: int, period: float, settings: Mapping[str, float]) -> 
     return kinds[rule](size, period, **settings)
 
 
-def chosen(experiment: Experiment, rule: str) -> dict[str, float]:
+def choose_settings(experiment: Experiment, rule: str) -> dict[str, float]:
     """Return the settings of a rule that collect most in the second half of training."""
     inner = replace(experiment.inside_training(), phases=1)
     size = len(experiment.trace)
 
     def earned(settings: dict[str, float]) -> float:
-        make = partial(made, rule, size, experiment.period, settings)
+        make = partial(make_rule, rule, size, experiment.period, settings)
         return float(inner.untrained(make).weeks.sum())
 
-    return max(grid(rule, size, experiment.budget), key=earned)
+    return max(list_settings(rule, size, experiment.budget), key=earned)
 
 
-def arena(experiment: Experiment, memories: list[float]) -> dict[str, Service]:
+def replay_rules(experiment: Experiment, memories: list[float]) -> dict[str, Service]:
     """Replay every rule, with defaults (``-default``) and with the chosen settings.
 
     ``nutch-forced`` is Nutch's with a round of a round robin for its first and longest interval.
     """
     size, period = len(experiment.trace), experiment.period
     turn = size / experiment.budget * HOUR
-    forced = partial(made, "nutch", size, period, {"first": turn, "longest": turn})
-    played = {"nutch-forced": served(experiment, experiment.adapting(forced))}
+    forced = partial(make_rule, "nutch", size, period, {"first": turn, "longest": turn})
+    played = {"nutch-forced": score_visits(experiment, experiment.adapting(forced))}
     for rule in RULES:
-        for kind, settings in (("default", {}), ("chosen", chosen(experiment, rule))):
-            visits = experiment.adapting(partial(made, rule, size, period, settings))
-            played[f"{rule}-{kind}"] = served(experiment, visits)
-    for name, visits in with_rates(experiment, memories):
-        played[name] = served(experiment, visits)
+        for kind, settings in (("default", {}), ("chosen", choose_settings(experiment, rule))):
+            visits = experiment.adapting(partial(make_rule, rule, size, period, settings))
+            played[f"{rule}-{kind}"] = score_visits(experiment, visits)
+    for name, visits in replay_with_rates(experiment, memories):
+        played[name] = score_visits(experiment, visits)
     return played
 
 
-def with_rates(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, list[Played]]]:
+def replay_with_rates(
+    experiment: Experiment, memories: list[float]
+) -> Iterator[tuple[str, list[Played]]]:
     """Yield the visits of the policies that are given the rates of the training period."""
     trained = experiment.sources(experiment.trained)
     shrunk = experiment.sources(experiment.shrunk)
@@ -156,7 +158,10 @@ def with_rates(experiment: Experiment, memories: list[float]) -> Iterator[tuple[
     memory, _ = choose_memory(experiment, memories)
     yield "forgetting", experiment.forgetful(memory)
     hourly = hourly_rates(experiment.trace, experiment.begin, experiment.split, experiment.trained)
-    yield "hours", experiment.played(lambda clock: visits_by_hour(trained, hourly, budget, clock))
+    yield (
+        "hours",
+        experiment.played(lambda clock: simulate_hourly_visits(trained, hourly, budget, clock)),
+    )
 
 
 def hourly_rates(trace: Trace, begin: int, end: int, rate: Floats) -> Floats:
@@ -165,16 +170,16 @@ def hourly_rates(trace: Trace, begin: int, end: int, rate: Floats) -> Floats:
     A source's profile over the day is its own counts and `SPREAD` items of the profile of all
     sources; its mean over the day is the source's rate.
     """
-    inside = (trace.time >= begin) & (trace.time < end)
-    hour = trace.time[inside] % DAY // HOUR
+    selected = (trace.time >= begin) & (trace.time < end)
+    hour = trace.time[selected] % DAY // HOUR
     counts = np.zeros((len(trace), 24))
-    np.add.at(counts, (trace.source[inside], hour), 1.0)
+    np.add.at(counts, (trace.source[selected], hour), 1.0)
     common = counts.sum(axis=0) / max(counts.sum(), 1.0)
     share = (counts + SPREAD * common) / (counts.sum(axis=1, keepdims=True) + SPREAD)
     return 24.0 * share * rate[:, None]
 
 
-def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) -> Visits:
+def simulate_hourly_visits(sources: Sources, hourly: Floats, budget: int, clock: Clock) -> Visits:
     """Visits of the index at the rates that stand for the hours since the last visit.
 
     The index of a source is linear in its rate. In place of a constant rate stands the one that
@@ -199,16 +204,18 @@ def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) 
     return Visits(visits)
 
 
-def served(experiment: Experiment, visits: list[Played]) -> Service:
+def score_visits(experiment: Experiment, visits: list[Played]) -> Service:
     """Score visits, one list of them a phase, by value, freshness, news and lateness."""
-    each = [lateness(experiment.trace, *one) for one in visits]
-    late = np.concatenate([hours for hours, _ in each])
+    by_phase = [measure_lateness(experiment.trace, *run) for run in visits]
+    late = np.concatenate([hours for hours, _ in by_phase])
     half, most = np.quantile(late, [0.5, 0.9], method="inverted_cdf") if late.size else (0.0, 0.0)
-    unchanged = float(np.mean([share for _, share in each]))
+    unchanged = float(np.mean([share for _, share in by_phase]))
     return Service(experiment.outcome(visits), unchanged, float(half), float(most))
 
 
-def lateness(trace: Trace, visits: Visits, clock: Clock, warm_up: int) -> tuple[Floats, float]:
+def measure_lateness(
+    trace: Trace, visits: Visits, clock: Clock, warm_up: int
+) -> tuple[Floats, float]:
     """Hours that items wait for a visit, and the share of visits that find nothing new.
 
     `clock`: when; `warm_up`: epochs at the beginning, whose visits and publications are not
@@ -220,10 +227,10 @@ def lateness(trace: Trace, visits: Visits, clock: Clock, warm_up: int) -> tuple[
     time, source = time[exists] - clock.begin, trace.sources_in_turn[exists]
     # The first visit to the source of an item from its publication on.
     at = next_visits(visits, source, time, clock)
-    found = np.append(visits.arm, -1)[at] == source
-    second = np.where(found, np.append(visits.epoch, 0)[at] * float(clock.period), np.inf)
+    visited = np.append(visits.arm, -1)[at] == source
+    second = np.where(visited, np.append(visits.epoch, 0)[at] * float(clock.period), np.inf)
     late = time >= warm_up * clock.period
-    with_news = np.count_nonzero(visits.epoch[np.unique(at[found])] >= warm_up)
+    with_news = np.count_nonzero(visits.epoch[np.unique(at[visited])] >= warm_up)
     made_ = np.count_nonzero(visits.epoch >= warm_up)
     return (second - time)[late] / HOUR, 1.0 - with_news / made_ if made_ else 0.0
 
@@ -245,7 +252,7 @@ TIE = 0.02
 """Relative difference up to which two rewards are said to tie."""
 
 
-def experiments(
+def set_up_experiments(
     training: int, test: int, half_life: float, budgets: list[int], phases: int
 ) -> dict[str, Experiment]:
     """Set up the comparison at the three budgets, by size."""
@@ -255,7 +262,7 @@ def experiments(
     return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
 
 
-def compare(
+def compare_budgets(
     played: Mapping[str, Mapping[str, Service]],
     every: Mapping[str, Experiment],
     weights: Floats,
@@ -313,29 +320,30 @@ def compare(
     return table
 
 
-def rules_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
+def tabulate_rules(table: pd.DataFrame, size: str) -> pd.DataFrame:
     """Format one budget for the page."""
-    part = table[(table["size"] == size) & (table["policy"] != "clairvoyant")]
-    part = part.sort_values("value", ascending=False)
+    rows = table[(table["size"] == size) & (table["policy"] != "clairvoyant")]
+    rows = rows.sort_values("value", ascending=False)
     columns: dict[str, list[str]] = {
-        "value": [within(*row) for row in part[["value", "low", "high"]].to_numpy().tolist()],
-        "time up to date": [f"{share:.1%}" for share in part["fresh"]],
-        "visits an hour": [f"{visits:.2f}" for visits in part["visits"]],
-        "not modified": [f"{share:.0%}" for share in part["unchanged"]],
-        "late by, median (h)": [_hours(hours) for hours in part["late_half"]],
-        "late by, 90% (h)": [_hours(hours) for hours in part["late_most"]],
-        "guarantee": [f"{share:.2%}" if share == share else "none" for share in part["guarantee"]],
+        "value": [within(*row) for row in rows[["value", "low", "high"]].to_numpy().tolist()],
+        "time up to date": [f"{share:.1%}" for share in rows["fresh"]],
+        "visits an hour": [f"{visits:.2f}" for visits in rows["visits"]],
+        "not modified": [f"{share:.0%}" for share in rows["unchanged"]],
+        "late by, median (h)": [_hours(hours) for hours in rows["late_half"]],
+        "late by, 90% (h)": [_hours(hours) for hours in rows["late_most"]],
+        "guarantee": [f"{share:.2%}" if share == share else "none" for share in rows["guarantee"]],
     }
-    return pd.DataFrame(columns, index=pd.Index([LABELS[n] for n in part["policy"]], name="policy"))
+    return pd.DataFrame(columns, index=pd.Index([LABELS[n] for n in rows["policy"]], name="policy"))
 
 
 def save_tables(table: pd.DataFrame, every: Mapping[str, Experiment]) -> None:
     """Save one table a budget."""
-    for size, one in every.items():
+    for size, experiment in every.items():
         save_table(
             f"arena-{size}",
-            rules_table(table, size),
-            f"Policies at {counted(one.budget, 'visit')} an hour, by value in units of the index "
+            tabulate_rules(table, size),
+            f"Policies at {counted(experiment.budget, 'visit')} an hour, by value in units of the "
+            "index "
             "with trained rates (block-bootstrap 95% interval). Late: from publication to visit.",
             instances="arena-rules",
         )
@@ -378,28 +386,28 @@ def draw_rules(table: pd.DataFrame) -> None:
     """Draw the value of every policy at the three budgets, with intervals."""
     names = list(LABELS)
     fig, axis = figure(height=7.0)
-    place = np.arange(len(names))[::-1]
+    position = np.arange(len(names))[::-1]
     for size, colour, marker, shift in zip(SIZES, COLOURS, "os^", (0.2, 0.0, -0.2), strict=False):
-        part = table[table["size"] == size].set_index("policy").loc[names]
-        budget = int(part["visits_an_hour"].iloc[0])
+        rows = table[table["size"] == size].set_index("policy").loc[names]
+        budget = int(rows["visits_an_hour"].iloc[0])
         # An interval from few weeks need not hold the value itself.
-        middle, half = (part["low"] + part["high"]) / 2, (part["high"] - part["low"]) / 2
-        axis.errorbar(middle, place + shift, xerr=half, fmt="none", ecolor=colour, capsize=2)
+        middle, half = (rows["low"] + rows["high"]) / 2, (rows["high"] - rows["low"]) / 2
+        axis.errorbar(middle, position + shift, xerr=half, fmt="none", ecolor=colour, capsize=2)
         axis.plot(
-            part["value"], place + shift, marker, color=colour, markersize=4,
+            rows["value"], position + shift, marker, color=colour, markersize=4,
             label=f"{budget} an hour",
         )  # fmt: skip
     axis.axvline(1.0, color="black", linewidth=1)
-    axis.set_yticks(place, [LABELS[name] for name in names], fontsize="small")
+    axis.set_yticks(position, [LABELS[name] for name in names], fontsize="small")
     axis.set(xlabel="value / value of the index with trained rates", xlim=(0, None))
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
-    found = table.set_index(["size", "policy"])["value"]
+    values = table.set_index(["size", "policy"])["value"]
     values_text = "; ".join(
-        f"{LABELS[name]} " + ", ".join(f"{found[size, name]:.2f}" for size in SIZES)
+        f"{LABELS[name]} " + ", ".join(f"{values[size, name]:.2f}" for size in SIZES)
         for name in names
     )
     others = [name for name in names if name != "index"]
-    better = [str(sum(found[size, name] > 1 for name in others)) for size in SIZES]
+    better = [str(sum(values[size, name] > 1 for name in others)) for size in SIZES]
     save_figure(
         "arena-values",
         fig,

@@ -41,7 +41,7 @@ LABELS = {
 KINDS = {"upload": "uploads", "commit": "commits"}
 
 
-def experiments(
+def set_up_experiments(
     training: int, test: int, half_life: float, budgets: Sequence[int], phases: int
 ) -> dict[str, Experiment]:
     """Set up the comparison at the three budgets, by size."""
@@ -51,7 +51,7 @@ def experiments(
     return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
 
 
-def side_by_side(experiment: Experiment, memory: float, seed: int) -> dict[str, Outcome]:
+def replay_policies(experiment: Experiment, memory: float, seed: int) -> dict[str, Outcome]:
     """Replay every policy of the page at one budget."""
     trained = experiment.sources(experiment.trained)
     budget, size = experiment.budget, len(experiment.trace)
@@ -69,33 +69,34 @@ def side_by_side(experiment: Experiment, memory: float, seed: int) -> dict[str, 
         "entry": experiment.untrained(lambda: EntryFrequency(size, experiment.period)),
         "robin": experiment.by_age(RoundRobinPolicy()),
         "oracle": experiment.by_age(WhittlePolicy(experiment.sources(experiment.tested))),
-        "feed": observing(experiment),
+        "feed": replay_observing(experiment),
     }
 
 
-def ratios_to_index(index: Floats, fixed: Floats, robin: Floats, drawn: Floats, weights: Floats
-          ) -> pd.DataFrame:  # fmt: skip
+def compute_ratios_to_index(
+    index: Floats, fixed: Floats, robin: Floats, drawn: Floats, weights: Floats
+) -> pd.DataFrame:
     """Return the ratios of three weekly rewards to the index policy's, with intervals."""
     others = {"fixed": fixed, "robin": robin, "lambdacrawl": drawn}
     rows = {LABELS[key]: ratio_interval(weeks, index, weights) for key, weeks in others.items()}
     return pd.DataFrame(rows, index=["ratio", "low", "high"]).T.round(3)
 
 
-def all_budgets(
+def replay_all_budgets(
     every: Mapping[str, Experiment], memory: Mapping[str, float], seed: int
 ) -> dict[str, dict[str, Outcome]]:
     """Replay every policy at every budget."""
-    return {size: side_by_side(every[size], memory[size], seed) for size in every}
+    return {size: replay_policies(every[size], memory[size], seed) for size in every}
 
 
-def observing(experiment: Experiment) -> Outcome:
+def replay_observing(experiment: Experiment) -> Outcome:
     """Replay the index of the content that is there, at trained rates."""
     # A source without an item in training would have no index at all.
     rate = np.maximum(experiment.trained, 0.5 * experiment.trained[experiment.trained > 0].min())
     return experiment.observing(rate)
 
 
-def ratios(
+def compare_with_index(
     outcomes: Mapping[str, Mapping[str, Outcome]],
     every: Mapping[str, Experiment],
     weights: Floats,
@@ -109,8 +110,8 @@ def ratios(
         base, budget = played["index"].weeks, every[size].budget
         for key, outcome in played.items():
             ratio, low, high = ratio_interval(outcome.weeks, base, weights)
-            each = outcome.weekly.sum(axis=1) / played["index"].weekly.sum(axis=1)
-            rows.append((size, budget, key, ratio, low, high, np.ptp(each), outcome.used))
+            by_phase = outcome.weekly.sum(axis=1) / played["index"].weekly.sum(axis=1)
+            rows.append((size, budget, key, ratio, low, high, np.ptp(by_phase), outcome.used))
             if key != "index":
                 interval = (low, high)
                 id = f"publications-{key}-{size}"
@@ -132,17 +133,17 @@ def ratios(
         rows += [(size, budget, k, b / index, *[np.nan] * 4) for k, b in bounds.items()]
     columns = ["size", "budget", "policy", "ratio", "low", "high", "phases", "used"]
     table = pd.DataFrame(rows, columns=columns)
-    found = table.set_index(["policy", "size"])["ratio"]
-    save_value("publications-greedy-loss-middle", 1 - found["greedy", "middle"])
-    save_value("publications-robin-gain", 1 / found["robin", "small"])
+    by_policy = table.set_index(["policy", "size"])["ratio"]
+    save_value("publications-greedy-loss-middle", 1 - by_policy["greedy", "middle"])
+    save_value("publications-robin-gain", 1 / by_policy["robin", "small"])
     for size in outcomes:
-        save_value(f"publications-stale-{size}", 1 - 1 / found["oracle", size])
-    save_value("publications-forgetting-gain", found["forgetting"].min() - 1)
-    save_value("publications-forgetting-gain-large", found["forgetting"].max() - 1)
+        save_value(f"publications-stale-{size}", 1 - 1 / by_policy["oracle", size])
+    save_value("publications-forgetting-gain", by_policy["forgetting"].min() - 1)
+    save_value("publications-forgetting-gain-large", by_policy["forgetting"].max() - 1)
     return table
 
 
-def half_life_rules(trace: Trace, begin: int, end: int, seed: int) -> dict[str, Floats]:
+def assume_half_lives(trace: Trace, begin: int, end: int, seed: int) -> dict[str, Floats]:
     """Assume half-lives, in hours, by five rules; those that differ come in steps of sqrt(2)."""
     size = len(trace)
     gap = (end - begin) / HOUR / np.maximum(trace.counts(begin, end), 0.5)
@@ -163,7 +164,7 @@ def half_life_rules(trace: Trace, begin: int, end: int, seed: int) -> dict[str, 
 # Values and tables
 
 
-def data_table(names: Sequence[str]) -> pd.DataFrame:
+def tabulate_data(names: Sequence[str]) -> pd.DataFrame:
     """Return sources, items, period and inequality of each part of the trace; save the counts."""
     rows = {}
     for name in names:
@@ -183,11 +184,11 @@ def data_table(names: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows).T
 
 
-def poisson_tests(number: int, seed: int) -> pd.DataFrame:
+def compare_with_poisson(number: int, seed: int) -> pd.DataFrame:
     """Compare both kinds with Poisson surrogates of their own, and save the statistics."""
     tables = {}
-    for place, kind in enumerate(KINDS):
-        rng = np.random.default_rng([seed, 1, place])
+    for number_of_kind, kind in enumerate(KINDS):
+        rng = np.random.default_rng([seed, 1, number_of_kind])
         table = against_surrogates(publications(kind), number, rng)
         for name, row in table.iterrows():
             key = str(name).replace(", ", "-").replace(" ", "-")
@@ -198,7 +199,7 @@ def poisson_tests(number: int, seed: int) -> pd.DataFrame:
     return pd.concat(tables, names=["kind"])
 
 
-def memories(
+def choose_memories(
     every: Mapping[str, Experiment], days: Sequence[float]
 ) -> tuple[dict[str, float], pd.DataFrame]:
     """Choose the memory at each budget inside the training period; hours by size, and a table."""
@@ -239,32 +240,32 @@ def save_weeks(
     )
 
 
-def keep_settings(**settings: float) -> None:
+def save_settings(**settings: float) -> None:
     """Save the settings that the prose names."""
     save_values("publications", {n.replace("_", "-"): value for n, value in settings.items()})
 
 
-def ratio_table(table: pd.DataFrame) -> pd.DataFrame:
+def tabulate_ratios(table: pd.DataFrame) -> pd.DataFrame:
     """Return the ratios as text, a policy a row and a budget a column."""
     bounds = {"relaxed": "relaxed Poisson bound", "clairvoyant": "clairvoyant bound"}
-    shown = table.assign(
+    text_table = table.assign(
         policy=table["policy"].map({**LABELS, **bounds}),
         text=[within(*numbers) for numbers in table[["ratio", "low", "high"]].to_numpy().tolist()],
     )
     order = [*LABELS.values(), *bounds.values()]
-    wide = shown.pivot(index="policy", columns="budget", values="text").loc[order]
+    wide = text_table.pivot(index="policy", columns="budget", values="text").loc[order]
     return wide.rename(columns=lambda budget: f"{budget} an hour").rename_axis(columns=None)
 
 
-def objective_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
+def tabulate_objectives(table: pd.DataFrame, size: str) -> pd.DataFrame:
     """Return value, freshness and penalty of each policy at one budget."""
-    part = table[table["size"] == size].set_index("policy")
-    part.index = [LABELS[key] for key in part.index]
+    rows = table[table["size"] == size].set_index("policy")
+    rows.index = [LABELS[key] for key in rows.index]
     names = {"value": "value / index", "fresh": "time up to date", "penalty": "average H(n)"}
-    return part[list(names)].rename(columns=names).round(3)
+    return rows[list(names)].rename(columns=names).round(3)
 
 
-def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
+def check_campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
     """Compare what visits collected with Campbell's formula at the rates of the test period."""
     rows = {}
     for size, experiment in every.items():
@@ -289,7 +290,7 @@ def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
     return table
 
 
-def kinds_apart(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFrame:
+def compare_kinds(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFrame:
     """Compare a few policies on each kind alone, for the cost of stale rates by budget."""
     rows = {}
     for kind, label in KINDS.items():
@@ -318,18 +319,18 @@ def kinds_apart(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFram
     return pd.DataFrame(rows).T
 
 
-def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
+def tabulate_costs(experiment: Experiment, top: int) -> pd.DataFrame:
     """Return what trained rates miss: the winner's curse, new sources, and outdated rates."""
     trace, begin, split = experiment.trace, experiment.begin, experiment.split
     trained, tested = experiment.trained, experiment.tested
     uploads = np.flatnonzero([name.startswith("upload/") for name in trace.names])
     order = uploads[np.argsort(-trained[uploads], kind="stable")]
-    best, rest = order[:top], order[top:]
+    best, others = order[:top], order[top:]
     counts = trace.counts(split, experiment.end)
     unseen = trained == 0
     facts = {
         "curse": tested[best].sum() / trained[best].sum(),
-        "rest": tested[rest].sum() / trained[rest].sum(),
+        "rest": tested[others].sum() / trained[others].sum(),
         "unseen-share": counts[unseen].sum() / counts.sum(),
         "unseen": int((unseen & (counts > 0)).sum()),
     }
@@ -346,11 +347,13 @@ def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
     return table.rename("reward").rename_axis("weeks since these rates").to_frame()
 
 
-def sensitivity(experiment: Experiment, memory: float, weights: Floats, seed: int) -> pd.DataFrame:
+def vary_half_lives(
+    experiment: Experiment, memory: float, weights: Floats, seed: int
+) -> pd.DataFrame:
     """Repeat the main comparisons under other rules for half-lives."""
-    rules = half_life_rules(experiment.trace, experiment.begin, experiment.split, seed)
+    rules = assume_half_lives(experiment.trace, experiment.begin, experiment.split, seed)
     rows = {}
-    for place, (rule, hours) in enumerate(rules.items()):
+    for number_of_rule, (rule, hours) in enumerate(rules.items()):
         other = replace(experiment, half_life=hours)
         trained = other.sources(other.trained)
         even = FrequencyPolicy(lambdacrawl(other.sources(other.shrunk), other.budget).frequency)
@@ -361,18 +364,18 @@ def sensitivity(experiment: Experiment, memory: float, weights: Floats, seed: in
             "even": other.by_age(even),
             "robin": other.by_age(RoundRobinPolicy()),
             "oracle": other.by_age(WhittlePolicy(other.sources(other.tested))),
-            "feed": observing(other),
+            "feed": replay_observing(other),
         }
         column = {}
         for key, outcome in others.items():
             ratio, low, high = ratio_interval(outcome.weeks, base, weights)
-            save_value(f"publications-rule-{place}-{key}", ratio)
+            save_value(f"publications-rule-{number_of_rule}-{key}", ratio)
             column[LABELS[key]] = within(ratio, low, high)
         rows[rule] = column
     return pd.DataFrame(rows).T.rename_axis("half-life")
 
 
-def wrong_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) -> pd.DataFrame:
+def vary_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) -> pd.DataFrame:
     """Return the reward with wrong half-lives, and unknown values, over that with right ones."""
     right = experiment.by_age(WhittlePolicy(experiment.sources(experiment.trained))).weeks.sum()
     rows = {}
@@ -390,9 +393,9 @@ def wrong_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) -
     for _ in range(5):
         value = np.exp(rng.normal(-0.5, 1.0, len(experiment.trace)))
         valued = replace(experiment, value=value)
-        known = valued.by_age(WhittlePolicy(valued.sources(valued.trained))).weeks.sum()
+        believed_right = valued.by_age(WhittlePolicy(valued.sources(valued.trained))).weeks.sum()
         same = valued.by_age(WhittlePolicy(experiment.sources(experiment.trained))).weeks.sum()
-        values.append(same / known)
+        values.append(same / believed_right)
     rows["values lognormal, believed all alike"] = float(np.mean(values))
     save_value("publications-values-unknown", 1 - float(np.mean(values)))
     return pd.Series(rows, name="reward / with right beliefs").to_frame()
@@ -404,7 +407,7 @@ TIE = 0.02
 MUCH_LESS = 0.75
 
 
-def predicates(v: Mapping[str, float]) -> dict[str, bool]:
+def collect_predicates(v: Mapping[str, float]) -> dict[str, bool]:
     """Return the page's qualitative findings as truth values."""
 
     def sizes(key: str) -> np.ndarray:
@@ -460,7 +463,9 @@ def robin_moves_most(v: Mapping[str, float]) -> bool:
 def save_predicates() -> None:
     """Save the truth values and numbers that the page's sentences depend on."""
     numbers = saved_numbers("publications-")
-    save_values("publications-is", {n: bool(holds) for n, holds in predicates(numbers).items()})
+    save_values(
+        "publications-is", {n: bool(holds) for n, holds in collect_predicates(numbers).items()}
+    )
     evens = [numbers[f"rule-{rule}-even"] for rule in range(5)]
     stale = [numbers[f"stale-{size}"] for size in SIZES]
     shares = [numbers[f"feed-{size}"] / numbers[f"clairvoyant-{size}"] for size in SIZES]
@@ -474,7 +479,7 @@ def save_predicates() -> None:
     save_values("publications", facts)
 
 
-def standing_still() -> float:
+def steady_product() -> float:
     """Return the product of rate and interval at which Nutch's interval is constant on average.
 
     The interval is multiplied by 0.8 after news, with probability 1 - exp(-x), and else by 1.4:

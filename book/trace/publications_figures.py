@@ -19,38 +19,38 @@ def draw_poisson(seed: int) -> None:
     """Draw dispersion, gaps, hours of the day and drift, each beside one surrogate or many."""
     fig, axes = figure(2, 2, height=5.8)
     data = []
-    for place, (kind, label) in enumerate(KINDS.items()):
-        rng = np.random.default_rng([seed, 2, place])
-        trace, colour = publications(kind), COLOURS[place]
+    for row, (kind, label) in enumerate(KINDS.items()):
+        rng = np.random.default_rng([seed, 2, row])
+        trace, colour = publications(kind), COLOURS[row]
         drawn = [surrogate(trace, rng) for _ in range(20)]
         fanos = {name: fano_factors(trace, window) for name, window in WINDOWS.items()}
         middle = [float(np.median(f)) for f in fanos.values()]
         band = [[np.median(fano_factors(d, w)) for d in drawn] for w in WINDOWS.values()]
         grid = np.geomspace(1e-3, 20, 60)
         gaps = relative_gaps(trace)[0]
-        left = [float((gaps > x).mean()) for x in grid]
+        survival = [float((gaps > x).mean()) for x in grid]
         shares = hourly_shares(trace)
         low, high = np.quantile([hourly_shares(d) for d in drawn], [0.025, 0.975], axis=0)
         axes[0, 0].plot(list(WINDOWS), middle, "o-", color=colour, label=label)
         axes[0, 0].fill_between(
             range(3), np.min(band, axis=1), np.max(band, axis=1), color=colour, alpha=0.3
         )
-        axes[0, 1].plot(grid, left, color=colour, label=label, linestyle="-" if place else "--")
+        axes[0, 1].plot(grid, survival, color=colour, label=label, linestyle="-" if row else "--")
         axes[1, 0].step(np.arange(24), 100 * shares, where="mid", color=colour, label=label)
         axes[1, 0].fill_between(
             np.arange(24), 100 * low, 100 * high, step="mid", color=colour, alpha=0.3
         )
         drift, flat = _drift(trace), np.concatenate([_drift(d) for d in drawn])
         bins = np.linspace(-6, 6, 25)
-        shown = np.histogram(np.clip(drift, -6, 6), bins)[0] / drift.size
-        if place == 0:
+        histogram = np.histogram(np.clip(drift, -6, 6), bins)[0] / drift.size
+        if row == 0:
             null = np.histogram(np.clip(flat, -6, 6), bins)[0] / flat.size
             axes[1, 1].stairs(100 * null, bins, color="black", label="uploads, surrogates")
-        axes[1, 1].stairs(100 * shown, bins, color=colour, label=label)
+        axes[1, 1].stairs(100 * histogram, bins, color=colour, label=label)
         data += [(kind, "fano", w, m) for w, m in zip(WINDOWS, middle, strict=True)]
-        data += [(kind, "gaps longer", f"{x:.4g}", y) for x, y in zip(grid, left, strict=True)]
+        data += [(kind, "gaps longer", f"{x:.4g}", y) for x, y in zip(grid, survival, strict=True)]
         data += [(kind, "share of the hour", str(h), s) for h, s in enumerate(shares)]
-        data += [(kind, "drift", f"{b:g}", s) for b, s in zip(bins, shown, strict=False)]
+        data += [(kind, "drift", f"{b:g}", s) for b, s in zip(bins, histogram, strict=False)]
     axes[0, 0].axhline(1, color="black", linewidth=0.8)
     axes[0, 0].set(ylim=(0, None), ylabel="variance / mean of counts", xlabel="window")
     axes[0, 1].plot(grid, np.exp(-grid), color="black", linewidth=0.8, label="exponential")
@@ -79,8 +79,8 @@ def draw_poisson(seed: int) -> None:
 def _drift(trace: Trace) -> Floats:
     middle = (trace.begin + trace.end) // 2
     first, second = trace.counts(trace.begin, middle), trace.counts(middle, trace.end)
-    some = first + second >= 4
-    return ((second - first) / np.sqrt(np.maximum(first + second, 1)))[some]
+    enough = first + second >= 4
+    return ((second - first) / np.sqrt(np.maximum(first + second, 1)))[enough]
 
 
 def draw_ratios(table: pd.DataFrame) -> None:
@@ -89,16 +89,16 @@ def draw_ratios(table: pd.DataFrame) -> None:
     fig, axes = figure(1, len(sizes), height=4.4, sharey=True, squeeze=False)
     keys = [key for key in LABELS if key != "index"][::-1]
     for axis, size in zip(axes[0], sizes, strict=True):
-        part = table[table["size"] == size].set_index("policy")
-        place = np.arange(len(keys))
-        ratio, low, high = (part.loc[keys, c].to_numpy() for c in ("ratio", "low", "high"))
-        axis.errorbar(ratio, place, xerr=[ratio - low, high - ratio], fmt="o", color=COLOURS[0])
+        rows_of_size = table[table["size"] == size].set_index("policy")
+        position = np.arange(len(keys))
+        ratio, low, high = (rows_of_size.loc[keys, c].to_numpy() for c in ("ratio", "low", "high"))
+        axis.errorbar(ratio, position, xerr=[ratio - low, high - ratio], fmt="o", color=COLOURS[0])
         axis.axvline(1, color="black", linewidth=0.8)
-        bound = part.loc["clairvoyant", "ratio"]
+        bound = rows_of_size.loc["clairvoyant", "ratio"]
         axis.axvline(bound, color=COLOURS[1], linestyle="--", label="clairvoyant bound")
-        axis.set(xlim=(0, None), xlabel="reward / index", yticks=place)
+        axis.set(xlim=(0, None), xlabel="reward / index", yticks=position)
         axis.set_yticklabels([LABELS[key] for key in keys])
-        axis.set_title(f"{part['budget'].iloc[0]} an hour", fontsize="medium")
+        axis.set_title(f"{rows_of_size['budget'].iloc[0]} an hour", fontsize="medium")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower right", fontsize="small")
     best = table[~table["policy"].isin(["feed", "relaxed", "clairvoyant", "oracle"])]
     values_text = "; ".join(
@@ -125,7 +125,7 @@ def draw_ratios(table: pd.DataFrame) -> None:
     )
 
 
-def where_they_differ(table: pd.DataFrame, keys: Sequence[str]) -> str:
+def describe_differences(table: pd.DataFrame, keys: Sequence[str]) -> str:
     """Return a text on the budgets where the best of some policies by value and penalty differ."""
     budgets = []
     for budget, rows in table[table["policy"].isin(keys)].groupby("budget", sort=False):
@@ -137,7 +137,7 @@ def where_they_differ(table: pd.DataFrame, keys: Sequence[str]) -> str:
     return f"At budgets of {where} the best by one is not the best by the other, oracle apart."
 
 
-def objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
+def draw_objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
                ) -> pd.DataFrame:  # fmt: skip
     """Measure each policy by value and by freshness, and draw one against the other."""
     rows = []
@@ -151,7 +151,7 @@ def objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str
     columns = ["size", "budget", "policy", "value", "fresh", "penalty"]
     table = pd.DataFrame(rows, columns=columns)
     fig, axes = figure(1, len(outcomes), height=3.8, squeeze=False)
-    shown = {
+    markers = {
         "index": "o",
         "fixed": "s",
         "even": "^",
@@ -160,11 +160,13 @@ def objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str
         "oracle": "*",
     }
     for axis, size in zip(axes[0], outcomes, strict=True):
-        part = table[table["size"] == size]
-        for (key, marker), colour in zip(shown.items(), COLOURS, strict=False):
-            row = part[part["policy"] == key].iloc[0]
+        rows_of_size = table[table["size"] == size]
+        for (key, marker), colour in zip(markers.items(), COLOURS, strict=False):
+            row = rows_of_size[rows_of_size["policy"] == key].iloc[0]
             axis.plot(row["penalty"], row["value"], marker, color=colour, label=LABELS[key])
-        axis.set(xlabel="average of $H(n)$", xscale="log", ylim=(0, 1.2 * part["value"].iloc[0]))
+        axis.set(
+            xlabel="average of $H(n)$", xscale="log", ylim=(0, 1.2 * rows_of_size["value"].iloc[0])
+        )
         axis.set_xlim(0.004, 2.0)
         axis.xaxis.set_minor_formatter("")
         axis.set_title(f"{every[size].budget} an hour", fontsize="medium")
@@ -177,7 +179,7 @@ def objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str
         table,
         caption="Two objectives. Value collected (up is better) against LambdaCrawl's penalty, the "
         "average harmonic number of items not found yet (left is better). "
-        f"{where_they_differ(table, [key for key in shown if key != 'oracle'])}",
+        f"{describe_differences(table, [key for key in markers if key != 'oracle'])}",
         alt="Three panels of value against harmonic penalty. "
         + "; ".join(
             f"at {every[s].budget} an hour the index has value 1 at penalty "

@@ -38,16 +38,16 @@ LABELS = {
 }
 
 
-def own_trace(path: str) -> Trace:
+def read_own_trace(path: str) -> Trace:
     """Read the reader's file, whatever is then done with equal rows."""
     return read_trace(path, duplicates="keep")[0]
 
 
 def check_trace(_: object, parameters: Mapping[str, Any]) -> None:
     """Refuse a trace without items enough for the training and the test that the parameters set."""
-    trace, _ = load(parameters["trace"], parameters["duplicates"])
+    trace, _ = load_trace(parameters["trace"], parameters["duplicates"])
     names = ("share", "half_life", "budget", "period", "phases")
-    plan = experiment(trace, *(parameters[name] for name in names))
+    plan = split_trace(trace, *(parameters[name] for name in names))
     for period, rates in {"training": plan.trained, "test": plan.tested}.items():
         if not rates.any():
             raise ValueError(
@@ -56,12 +56,12 @@ def check_trace(_: object, parameters: Mapping[str, Any]) -> None:
             )
 
 
-def load(path: str, duplicates: str) -> tuple[Trace, list[Repair]]:
+def load_trace(path: str, duplicates: str) -> tuple[Trace, list[Repair]]:
     """Read the reader's file, or take the book's trace where there is none."""
     return read_trace(path, duplicates=duplicates) if path else (publications("both"), [])
 
 
-def experiment(
+def split_trace(
     trace: Trace, share: float, half_life: float, budget: int, period: int, phases: int
 ) -> Experiment:
     """Split a trace into a training and a test period of whole weeks."""
@@ -81,7 +81,7 @@ def experiment(
     )  # fmt: skip
 
 
-def poisson_table(trace: Trace, number: int, seed: int) -> pd.DataFrame:
+def compare_with_poisson(trace: Trace, number: int, seed: int) -> pd.DataFrame:
     """Compare the trace with surrogates by the statistics that it has, if items are enough."""
     if trace.counts(trace.begin, trace.end).max() < ENOUGH:
         return pd.DataFrame({"statistic": [f"no source has {ENOUGH} items: nothing to test"]})
@@ -105,20 +105,20 @@ def ratio_with_interval(
     return float(numerator.sum() / denominator.sum()), np.nan, np.nan
 
 
-def with_visits_kept(sources: Sources, budget: float, kept: float) -> Floats:
+def reserve_visits(sources: Sources, budget: float, share: float) -> Floats:
     """Return frequencies of visits, a share `kept` of them for sources that the best leave out.
 
     Where the relaxed problem of the whole budget leaves no source out, nothing is kept.
     """
     best = relaxed_problem(sources, budget).frequency
-    if kept == 0 or (best > 0).all():
+    if share == 0 or (best > 0).all():
         return best
-    frequency = relaxed_problem(sources, (1 - kept) * budget).frequency
+    frequency = relaxed_problem(sources, (1 - share) * budget).frequency
     out = frequency == 0
-    return np.where(out, min(1.0, kept * budget / out.sum()), frequency)
+    return np.where(out, min(1.0, share * budget / out.sum()), frequency)
 
 
-def schedule(plan: Experiment, days: Sequence[float], kept: float = 0.0) -> pd.DataFrame:
+def recommend_schedule(plan: Experiment, days: Sequence[float], share: float = 0.0) -> pd.DataFrame:
     """Recommend a schedule from the whole trace: how often to visit each source, and when first.
 
     Rates are the present ones: with the memory that training chose, and the gamma prior. A share
@@ -129,11 +129,11 @@ def schedule(plan: Experiment, days: Sequence[float], kept: float = 0.0) -> pd.D
     """
     memory, _ = choose_memory(plan, [24.0 * d for d in days])
     ones = np.ones(len(plan.trace), dtype=np.int64)
-    known = known_from(plan.trace, plan.begin, plan.end, memory, ones)
+    record = known_from(plan.trace, plan.begin, plan.end, memory, ones)
     counts = plan.trace.counts(plan.begin, plan.end)
     shape, strength = gamma_prior(counts, (plan.end - plan.begin) / HOUR)
-    rate = (known.items + shape) / (known.hours + strength)
-    frequency = with_visits_kept(plan.sources(rate), plan.budget, kept)
+    rate = (record.items + shape) / (record.hours + strength)
+    frequency = reserve_visits(plan.sources(rate), plan.budget, share)
     hours = plan.period / HOUR
     with np.errstate(divide="ignore"):
         between = hours / frequency
@@ -151,14 +151,14 @@ def schedule(plan: Experiment, days: Sequence[float], kept: float = 0.0) -> pd.D
     return table.sort_values("visits_per_day", ascending=False, kind="stable", ignore_index=True)
 
 
-def who_is_left_out(never: int, size: int) -> str:
+def describe_left_out(never: int, size: int) -> str:
     """Return a sentence on how many of the sources are never visited."""
     if never == 0:
         return f"All {size} sources are visited."
     return f"Never visited at this budget: {never} of {size} sources."
 
 
-def how_many_visits(visits: pd.Series) -> str:
+def describe_visits(visits: pd.Series) -> str:
     """Return a sentence on how many visits a day the sources get."""
     least, most = f"{visits.min():.2g}", f"{visits.max():.2g}"
     if least == most:
@@ -166,15 +166,15 @@ def how_many_visits(visits: pd.Series) -> str:
     return f"Visits from {least} to {most} a day."
 
 
-def how_visits_rise(visited: pd.DataFrame) -> str:
+def describe_rise(visited: pd.DataFrame) -> str:
     """Return a sentence on visits that rise with items, empty where they do not."""
     ordered = visited.sort_values("items_per_day")
     visits = ordered["visits_per_day"].to_numpy()
     rise = bool((np.diff(visits) >= -1e-9 * visits[1:]).all() and visits[-1] > visits[0])
-    each = (ordered["visits_per_day"] / ordered["items_per_day"]).to_numpy()
-    slower = bool(len(each) > 1 and each[-1] < each[0])
-    said = "They rise with items per day" if rise else ""
-    return f"{said}{', more slowly than in proportion' * slower}. " if rise else ""
+    per_item = (ordered["visits_per_day"] / ordered["items_per_day"]).to_numpy()
+    slower = bool(len(per_item) > 1 and per_item[-1] < per_item[0])
+    sentence = "They rise with items per day" if rise else ""
+    return f"{sentence}{', more slowly than in proportion' * slower}. " if rise else ""
 
 
 # Values and tables
@@ -186,7 +186,7 @@ TO_DEPLOY = ("index", "shrunk", "forgetting", "fixed", "even", "robin")
 """What one can run without a feed or the future, at any budget."""
 
 
-def repairs_table(trace: Trace, repairs: Sequence[Repair]) -> pd.DataFrame:
+def tabulate_repairs(trace: Trace, repairs: Sequence[Repair]) -> pd.DataFrame:
     """Return what was read and what was repaired, with the numbers of the rows."""
     rows = [
         ("items", f"{trace.time.size}"),
@@ -199,7 +199,9 @@ def repairs_table(trace: Trace, repairs: Sequence[Repair]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["what", "found"]).set_index("what")
 
 
-def compare(plan: Experiment, days: Sequence[float], draws: int, seed: int) -> pd.DataFrame:
+def compare_policies(
+    plan: Experiment, days: Sequence[float], draws: int, seed: int
+) -> pd.DataFrame:
     """Replay the policies; ratios to the index with trained rates, and what was chosen."""
     memory, _ = choose_memory(plan, [24.0 * d for d in days])
     size, seconds = len(plan.trace), plan.period
@@ -229,12 +231,12 @@ def compare(plan: Experiment, days: Sequence[float], draws: int, seed: int) -> p
     rows = []
     for key, outcome in played.items():
         ratio = ratio_with_interval(outcome.weeks, base, weights)
-        known = bool(np.isfinite(ratio[1]))
+        has_interval = bool(np.isfinite(ratio[1]))
         save_value(
             f"your-trace-{key}",
             ratio[0],
-            interval=ratio[1:] if known else None,
-            replications=draws if known else None,
+            interval=ratio[1:] if has_interval else None,
+            replications=draws if has_interval else None,
         )
         rows.append((key, *ratio, outcome.used, 1 - outcome.stale))
     save_value("your-trace-memory", memory / 24.0)
@@ -246,17 +248,17 @@ def compare(plan: Experiment, days: Sequence[float], draws: int, seed: int) -> p
     return table
 
 
-def shown(table: pd.DataFrame) -> pd.DataFrame:
+def tabulate_comparison(table: pd.DataFrame) -> pd.DataFrame:
     """Lay the comparison out for the page, a dash where there is no interval."""
     names = {
         "ratio": "reward / index", "low": "low", "high": "high",
         "used": "budget spent", "fresh": "time up to date",
     }  # fmt: skip
-    shown = table.assign(policy=table["policy"].map(LABELS)).set_index("policy")[list(names)]
-    return with_dashes(shown.rename(columns=names))
+    columns = table.assign(policy=table["policy"].map(LABELS)).set_index("policy")[list(names)]
+    return format_with_dashes(columns.rename(columns=names))
 
 
-def with_dashes(frame: pd.DataFrame) -> pd.DataFrame:
+def format_with_dashes(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame to be shown: three decimals, and a dash for what is not finite."""
     return frame.map(_as_shown)
 
@@ -267,13 +269,13 @@ def _as_shown(value: object) -> object:
     return f"{value:.3f}" if np.isfinite(value) else NONE
 
 
-def save_kept(best: pd.DataFrame, kept: float) -> None:
+def save_reserved(best: pd.DataFrame, share: float) -> None:
     """Save how many sources the best frequencies leave out, and what share of visits they get."""
     out = int((best["visits_per_day"] == 0).sum())
-    save_values("your-trace", {"left-out": out, "kept": kept, "keeps": kept > 0 and out > 0})
+    save_values("your-trace", {"left-out": out, "kept": share, "keeps": share > 0 and out > 0})
 
 
-def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
+def save_doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
     """Save where the visits of a doubled budget go: to sources visited before, or to new ones.
 
     A budget of more than half of the sources cannot be doubled: a source has one visit an epoch at
@@ -284,13 +286,13 @@ def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
     if not can:
         save_values("your-trace-doubled", {"some-new": False, "none-new": False})
         return
-    now, more = (
-        schedule(replace(plan, budget=budget), days).set_index("source")["visits_per_day"]
+    now, doubled = (
+        recommend_schedule(replace(plan, budget=budget), days).set_index("source")["visits_per_day"]
         for budget in (plan.budget, 2 * plan.budget)
     )
-    gained = more - now
+    gained = doubled - now
     never = now[now == 0].index
-    new = int((more[never] > 0).sum())
+    new = int((doubled[never] > 0).sum())
     facts = {
         "some-new": new > 0,
         "none-new": new == 0,
@@ -304,15 +306,15 @@ def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
 # Figures
 
 
-def draw(table: pd.DataFrame, plan: Experiment) -> None:
+def draw_comparison(table: pd.DataFrame, plan: Experiment) -> None:
     """Draw the comparison."""
     fig, axis = figure(height=3.6)
-    place = np.arange(len(table))[::-1]
+    position = np.arange(len(table))[::-1]
     errors = np.array([table["ratio"] - table["low"], table["high"] - table["ratio"]])
     bars = np.maximum(np.nan_to_num(errors), 0)  # none where there is no interval
-    axis.errorbar(table["ratio"], place, xerr=bars, fmt="o", color=COLOURS[0])
+    axis.errorbar(table["ratio"], position, xerr=bars, fmt="o", color=COLOURS[0])
     axis.axvline(1, color="black", linewidth=0.8)
-    axis.set(xlim=(0, None), yticks=place, xlabel="reward / index with trained rates")
+    axis.set(xlim=(0, None), yticks=position, xlabel="reward / index with trained rates")
     axis.set_yticklabels([LABELS[key] for key in table["policy"]])
     values_text = ", ".join(
         f"{LABELS[key]} {ratio:.2f}"
@@ -332,24 +334,27 @@ def draw(table: pd.DataFrame, plan: Experiment) -> None:
 
 def draw_schedule(table: pd.DataFrame) -> None:
     """Draw visits against items; the data of the figure is the schedule itself."""
-    some = table[table["visits_per_day"] > 0]
+    visited = table[table["visits_per_day"] > 0]
     fig, axis = figure(height=3.6)
-    axis.plot(some["items_per_day"], some["visits_per_day"], "o", color=COLOURS[0], markersize=4)
+    axis.plot(
+        visited["items_per_day"], visited["visits_per_day"], "o", color=COLOURS[0], markersize=4
+    )
     axis.set(xlabel="items per day", ylabel="visits per day")
     for scale, column in ((axis.set_xscale, "items_per_day"), (axis.set_yscale, "visits_per_day")):
-        if some[column].max() > 3 * some[column].min():  # else its ticks would run together
+        if visited[column].max() > 3 * visited[column].min():  # else its ticks would run together
             scale("log")
-    never = len(table) - len(some)
+    never = len(table) - len(visited)
     save_value("your-trace-never", never)
     save_value("your-trace-some-never", never > 0)
-    save_value("your-trace-visited", len(some))
+    save_value("your-trace-visited", len(visited))
     save_figure(
         "your-trace-schedule",
         fig,
         table,
         caption="The recommended schedule: visits per day against items per day. "
-        f"{who_is_left_out(never, len(table))} The data of this figure is the schedule, one row a "
+        f"{describe_left_out(never, len(table))} The data of this figure is the schedule, one row "
+        "a "
         "source.",
-        alt=f"{how_many_visits(some['visits_per_day'])} {how_visits_rise(some)}"
-        f"{who_is_left_out(never, len(table))}",
+        alt=f"{describe_visits(visited['visits_per_day'])} {describe_rise(visited)}"
+        f"{describe_left_out(never, len(table))}",
     )

@@ -32,9 +32,9 @@ from analysis.robots import (
     starvation_probability,
     static_cost,
 )
-from book.ephemeral.many_machines import reward_of_cycle
-from book.joint.together import View, crawls_of
-from book.learning.learning_trap import belief, example
+from book.ephemeral.many_machines import cycle_reward
+from book.joint.together import View, compute_crawls
+from book.learning.learning_trap import example_sources, make_belief
 from scorecard.pages.directives.explorables import COMMON_SCRIPTS
 from scorecard.paths import BOOK
 from tests.book import test_browser
@@ -599,7 +599,7 @@ def of_timetable(shown):
 
 def of_calendar(shown):
     sources, budget, delay = given_sources(shown), set_to(shown, "M"), int(set_to(shown, "delay"))
-    earned = reward_of_cycle(sources, budget, delay)
+    earned = cycle_reward(sources, budget, delay)
     limit = float(relaxed_problem(sources, budget, min_age=delay).bound)
     return {"earned": earned, "bound": limit, "share": 100 * earned / limit}
 
@@ -607,7 +607,7 @@ def of_calendar(shown):
 def of_together(shown):
     price, queue, budget, rate = (set_to(shown, name) for name in ("price", "q", "M", "s"))
     view = View(price, int(queue), int(budget), rate)
-    count, pages = crawls_of(given_sources(shown).subset(slice(8)), view)
+    count, pages = compute_crawls(given_sources(shown).subset(slice(8)), view)
     return {"crawls": count, "pages": pages}
 
 
@@ -640,9 +640,9 @@ def of_learners(shown):
 
 
 def of_trap(shown):
-    found = closed_loop(example(), belief(set_to(shown, "alpha")), 1)
-    best = long_run_cycle(example(), "whittle", 1).average_reward
-    limit = float(belief(set_to(shown, "alpha")).u_star[0])
+    found = closed_loop(example_sources(), make_belief(set_to(shown, "alpha")), 1)
+    best = long_run_cycle(example_sources(), "whittle", 1).average_reward
+    limit = float(make_belief(set_to(shown, "alpha")).u_star[0])
     earned = found.cycle.average_reward
     return {"limit": limit, "earned": earned, "best": best, "loss": 100 * found.loss}
 

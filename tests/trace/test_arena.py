@@ -11,7 +11,15 @@ from analysis.trace.experiment import Experiment
 from analysis.trace.replay import Clock, Visits, visits_by_age
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace
 from book.trace import arena as page
-from book.trace.arena import RULES, grid, hourly_rates, lateness, made, served, visits_by_hour
+from book.trace.arena import (
+    RULES,
+    hourly_rates,
+    list_settings,
+    make_rule,
+    measure_lateness,
+    score_visits,
+    simulate_hourly_visits,
+)
 from tests.ephemeral.timetables.cases import value_of_linear_program
 
 
@@ -33,7 +41,7 @@ def test_lateness_and_news_against_one_item_at_a_time():
     visits = np.array([rng.permutation(6)[:2] for _ in range(300)])
     visits[rng.random(visits.shape) < 0.3] = -1
     clock, warm_up = Clock(20 * HOUR, 300), 50
-    hours, unchanged = lateness(trace, Visits(visits), clock, warm_up)
+    hours, unchanged = measure_lateness(trace, Visits(visits), clock, warm_up)
     late, empty, made_ = [], 0, 0
     for i in range(6):
         waiting = [t for t in trace.times_of(i).tolist() if clock.begin <= t < clock.end]
@@ -64,7 +72,7 @@ def test_without_a_rhythm_the_index_by_the_hour_is_the_index():
     sources = Sources([0.3, 0.1, 0.07, 0.02], np.ones(4), [0.05, 0.03, 0.1, 0.01])
     flat = np.repeat(sources.arrival_rate[:, None], 24, axis=1)
     clock = Clock(5 * HOUR, 200)
-    by_hour = visits_by_hour(sources, flat, 1, clock)
+    by_hour = simulate_hourly_visits(sources, flat, 1, clock)
     by_age = visits_by_age(WhittlePolicy(sources), 1, 200, np.ones(4, dtype=np.int64))
     assert by_hour.arm.tolist() == by_age.arm.tolist()
     assert by_hour.epoch.tolist() == by_age.epoch.tolist()
@@ -75,7 +83,7 @@ def test_the_index_by_the_hour_comes_after_the_hour_of_publication():
     sources = Sources([1 / 24] * 2, [1.0, 1.0], [0.2, 0.2])
     hourly = np.zeros((2, 24))
     hourly[0, 9] = hourly[1, 21] = 1.0
-    visits = visits_by_hour(sources, hourly, 1, Clock(0, 480))
+    visits = simulate_hourly_visits(sources, hourly, 1, Clock(0, 480))
     late = visits.epoch >= 48
     first = (visits.epoch[late & (visits.arm == 0)] % 24).tolist()
     assert 10 in first
@@ -85,10 +93,10 @@ def test_the_index_by_the_hour_comes_after_the_hour_of_publication():
 @pytest.mark.parametrize("rule", RULES)
 def test_the_defaults_are_tried_first_and_all_settings_are_valid(rule):
     for size, budget in ((436, 1), (436, 40), (10, 10)):
-        tried = list(grid(rule, size, budget))
+        tried = list(list_settings(rule, size, budget))
         assert tried[0] == {}
         for settings in tried:
-            made(rule, size, 3600.0, settings)
+            make_rule(rule, size, 3600.0, settings)
 
 
 def guaranteed(experiment, monkeypatch):
@@ -98,10 +106,12 @@ def guaranteed(experiment, monkeypatch):
     horizon, ones = experiment.clock(0)[0].horizon, np.ones(len(experiment.trace), dtype=np.int64)
     index = WhittlePolicy(experiment.sources(experiment.trained))
     played = {
-        name: served(experiment, [(visits_by_age(policy, 1, horizon, ones), *experiment.clock(0))])
+        name: score_visits(
+            experiment, [(visits_by_age(policy, 1, horizon, ones), *experiment.clock(0))]
+        )
         for name, policy in (("index", index), ("table", experiment.timetable))
     }
-    table = page.compare({"small": played}, {"small": experiment}, np.ones((2, 2)))
+    table = page.compare_budgets({"small": played}, {"small": experiment}, np.ones((2, 2)))
     return table.set_index("policy")["guarantee"]
 
 

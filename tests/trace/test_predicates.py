@@ -8,7 +8,7 @@ import pytest
 
 from book.trace import publications_figures as figures
 from book.trace import your_trace as page
-from book.trace.publications import predicates, standing_still
+from book.trace.publications import collect_predicates, steady_product
 
 SIZES = ("small", "middle", "large")
 RULES = {"fixed": 1.0, "forgetting": 1.02, "robin": 0.5, "oracle": 1.05, "feed": 1.6, "even": 0.9}
@@ -36,7 +36,7 @@ def numbers(**changes):
 
 
 def test_all_findings_hold_for_numbers_like_the_books():
-    assert all(predicates(numbers()).values())
+    assert all(collect_predicates(numbers()).values())
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_all_findings_hold_for_numbers_like_the_books():
     ],
 )
 def test_a_finding_turns_with_its_numbers(finding, changes):
-    assert not predicates(numbers(**changes))[finding]
+    assert not collect_predicates(numbers(**changes))[finding]
 
 
 def test_nutchs_interval_stands_still_where_six_visits_in_ten_find_something():
-    x = standing_still()
+    x = steady_product()
     found = -np.expm1(-x)
     assert found * np.log(0.8) + (1 - found) * np.log(1.4) == pytest.approx(0, abs=1e-15)
     assert found == pytest.approx(0.6, abs=0.01)
@@ -83,14 +83,14 @@ def test_the_budgets_at_which_two_objectives_differ_are_named():
             "penalty": [0.9, 0.1, 0.4, 0.02],
         }
     )
-    said = figures.where_they_differ(table, ["index", "even"])
+    said = figures.describe_differences(table, ["index", "even"])
     assert said.startswith("At budgets of 1 the")
-    assert not figures.where_they_differ(table[2:], ["index", "even"])
+    assert not figures.describe_differences(table[2:], ["index", "even"])
 
 
 def test_the_words_on_the_schedule_follow_from_it():
     def words(visits):
-        return page.how_visits_rise(
+        return page.describe_rise(
             pd.DataFrame({"items_per_day": [1.0, 2.0, 8.0], "visits_per_day": visits})
         )
 

@@ -8,17 +8,17 @@ from analysis.ephemeral import four_sources
 from analysis.trace.experiment import Experiment
 from analysis.trace.trace import WEEK, publications
 from book.trace import your_trace as page
-from book.trace.publications import half_life_rules, wrong_beliefs
+from book.trace.publications import assume_half_lives, vary_beliefs
 
 
 @pytest.fixture(scope="module")
 def plan():
-    return page.experiment(publications("commit"), 0.9, 24.0, 2, 60, 1)
+    return page.split_trace(publications("commit"), 0.9, 24.0, 2, 60, 1)
 
 
 def test_half_lives_come_in_few_steps_and_keep_their_ends():
     trace = publications("both")
-    rules = half_life_rules(trace, trace.begin, trace.begin + 104 * WEEK, 0)
+    rules = assume_half_lives(trace, trace.begin, trace.begin + 104 * WEEK, 0)
     assert len(rules) == 5
     for hours in rules.values():
         assert hours.shape == (len(trace),)
@@ -33,7 +33,7 @@ def test_half_lives_come_in_few_steps_and_keep_their_ends():
 def test_a_wrong_half_life_and_wrong_values_cost(values):
     trace, split = publications("both"), 80 * WEEK
     plan = Experiment(trace, trace.begin, split, split + 30 * WEEK, 24.0, 4, phases=1)
-    table = wrong_beliefs(plan, [0.25, 0.5, 1.0, 2.0], 0).iloc[:, 0]
+    table = vary_beliefs(plan, [0.25, 0.5, 1.0, 2.0], 0).iloc[:, 0]
     assert table.iloc[2] == 1.0
     assert table.iloc[0] < table.iloc[1] < 1.0
     assert table.iloc[-1] < 1.0
@@ -41,7 +41,7 @@ def test_a_wrong_half_life_and_wrong_values_cost(values):
 
 
 def test_the_schedule_spends_the_budget(plan):
-    table = page.schedule(plan, [120.0])
+    table = page.recommend_schedule(plan, [120.0])
     assert set(table["source"]) == set(plan.trace.names)
     assert table["visits_per_day"].sum() == pytest.approx(48.0)
     visited = table[table["visits_per_day"] > 0]
@@ -54,23 +54,23 @@ def test_the_schedule_spends_the_budget(plan):
 
 
 def test_visits_are_kept_for_sources_that_the_schedule_leaves_out():
-    best, found = (page.with_visits_kept(four_sources(), 1, kept) for kept in (0.0, 0.1))
+    best, found = (page.reserve_visits(four_sources(), 1, kept) for kept in (0.0, 0.1))
     assert (best > 0).tolist() == [True, True, False, False]
     assert found[2:] == pytest.approx([0.05, 0.05])
     assert found.sum() == pytest.approx(1.0)
-    spread = page.with_visits_kept(four_sources(), 3.5, 0.1)
+    spread = page.reserve_visits(four_sources(), 3.5, 0.1)
     assert (spread > 0).all()  # none is left out, and nothing is kept
-    assert spread == pytest.approx(page.with_visits_kept(four_sources(), 3.5, 0.0))
+    assert spread == pytest.approx(page.reserve_visits(four_sources(), 3.5, 0.0))
 
 
 def test_a_trace_without_a_file_is_the_books_and_repairs_are_named(values, tmp_path):
-    trace, repairs = page.load("", "drop")
+    trace, repairs = page.load_trace("", "drop")
     assert len(trace) == 436
     assert repairs == []
     path = tmp_path / "my.csv"
     rows = [f"s{n % 3},2021-03-{1 + n % 28:02d}T{n % 24:02d}:00Z" for n in range(60)]
     path.write_text("\n".join(["source,utc", *rows, "s0,never"]))
-    table = page.repairs_table(*page.load(str(path), "drop"))
+    table = page.tabulate_repairs(*page.load_trace(str(path), "drop"))
     assert table.loc["repaired", "found"] == "time that cannot be read, left out: 1 (row 62)"
     assert values()["your-trace-repairs"]["value"] == 1
 
@@ -82,13 +82,13 @@ def test_a_trace_without_a_file_is_the_books_and_repairs_are_named(values, tmp_p
 def test_plans_that_cannot_be_are_refused(change, said):
     facts = {"share": 0.5, "half_life": 24.0, "budget": 1, "period": 60, "phases": 1}
     with pytest.raises(ValueError, match=said):
-        page.experiment(publications("commit"), **{**facts, **change})
+        page.split_trace(publications("commit"), **{**facts, **change})
 
 
 def test_few_items_are_no_matter_for_tests():
     times = pd.date_range("2020-01-01", periods=30, freq="D").to_series()
     trace = publications("commit").of(pd.Series([f"s{n % 3}" for n in range(30)]), times)
-    table = page.poisson_table(trace, 19, 0)
+    table = page.compare_with_poisson(trace, 19, 0)
     assert table.iloc[0, 0] == "no source has 20 items: nothing to test"
 
 
@@ -98,19 +98,19 @@ def small_trace(tmp_path, sources=2, weeks=8):
     rows = [f"s{n % sources},{time.isoformat()}Z" for n, time in enumerate(times)]
     path = tmp_path / "small.csv"
     path.write_text("\n".join(["source,utc", *rows, f"s0,{times[0] + pd.Timedelta(weeks=weeks)}"]))
-    return page.load(str(path), "drop")[0]
+    return page.load_trace(str(path), "drop")[0]
 
 
 @pytest.mark.parametrize("budget", [1, 2])
 def test_eight_weeks_have_no_intervals_and_say_so(values, tmp_path, budget):
-    plan = page.experiment(small_trace(tmp_path), 0.6, 24.0, budget, 60, 1)
-    table = page.compare(plan, [30], 100, 0)
+    plan = page.split_trace(small_trace(tmp_path), 0.6, 24.0, budget, 60, 1)
+    table = page.compare_policies(plan, [30], 100, 0)
     assert table[["low", "high"]].isna().all(axis=None)
-    assert (page.shown(table)[["low", "high"]] == "–").all(axis=None)
+    assert (page.tabulate_comparison(table)[["low", "high"]] == "–").all(axis=None)
     saved = values()
     assert saved["your-trace-enough-weeks"]["value"] is False
     assert saved["your-trace-fixed"]["interval"] is None
-    page.doubled_budget(plan, [30])
+    page.save_doubled_budget(plan, [30])
     assert values()["your-trace-can-double"]["value"] is (budget == 1)
 
 
@@ -131,14 +131,14 @@ def test_an_interval_takes_weeks_that_differ():
 
 def test_a_frame_is_shown_without_numbers_that_are_none():
     frame = pd.DataFrame({"hours": [1.5, np.inf], "ratio": [np.nan, 1.0], "name": ["a", "b"]})
-    shown = page.with_dashes(frame).to_numpy().tolist()
+    shown = page.format_with_dashes(frame).to_numpy().tolist()
     assert shown == [["1.500", "–", "a"], ["–", "1.000", "b"]]
 
 
 def test_a_schedule_that_visits_all_leaves_nobody_out():
-    assert page.who_is_left_out(0, 6) == "All 6 sources are visited."
-    assert page.who_is_left_out(2, 6) == "Never visited at this budget: 2 of 6 sources."
+    assert page.describe_left_out(0, 6) == "All 6 sources are visited."
+    assert page.describe_left_out(2, 6) == "Never visited at this budget: 2 of 6 sources."
     same = pd.DataFrame({"items_per_day": [1.0, 2.0], "visits_per_day": [24.0, 24.0]})
-    assert page.how_visits_rise(same) == ""
-    assert page.how_many_visits(same["visits_per_day"]) == "24 visits a day."
-    assert page.how_many_visits(same["visits_per_day"] / 24) == "1 visit a day."
+    assert page.describe_rise(same) == ""
+    assert page.describe_visits(same["visits_per_day"]) == "24 visits a day."
+    assert page.describe_visits(same["visits_per_day"] / 24) == "1 visit a day."

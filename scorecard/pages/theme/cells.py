@@ -9,8 +9,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 _CALLS = re.compile(r"\b(?:page|figures)\.(\w+)\(")
-#: Functions that record results: those of `scorecard`, and those of pages that call them.
-_RECORDING = re.compile(r"record_claims|(save|keep)_\w+|exercises\.\w+|\w+\.(save|keep)_\w+")
+#: Functions that record results: those of `scorecard`, and those of pages that save or draw.
+_RECORDING = re.compile(r"record_claims|exercises\.\w+|(\w+\.)?(save|draw)_\w+")
 
 
 def remove_recording_cells(app: Sphinx, doctree: nodes.document) -> None:
@@ -64,7 +64,8 @@ def describe_cell(code: str) -> str:
     if "record_claims(" in code:
         return "claims on the printed rows"
     if names := list(dict.fromkeys(_CALLS.findall(code))):
-        return ", ".join(name.removeprefix("save_") for name in names[:3]).replace("_", " ")
+        objects = (re.sub(r"^(save|draw)_", "", name) for name in names[:3])
+        return ", ".join(objects).replace("_", " ")
     if re.match(r"(from|import) ", first):
         return "imports"
     names = re.findall(r"^(\w+)(?:, \w+)* = ", code, re.M) or re.findall(r"^([a-z]\w*)", code, re.M)

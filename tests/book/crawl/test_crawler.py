@@ -9,16 +9,16 @@ from analysis.ephemeral.optimum.static import RandomPolicy, random_reward
 from book.crawl.crawler import (
     compare_policies,
     crawl_sites,
-    drawn_reward,
-    feed_sources,
-    policies_table,
-    predictions,
-    trouble,
+    crawl_with_faults,
+    mean_random_reward,
+    predict_values,
+    sample_feeds,
+    tabulate_policies,
     value_per_fetch,
     value_per_place,
 )
 
-SOURCES = feed_sources(8, np.random.default_rng(0))
+SOURCES = sample_feeds(8, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_the_same_seed_gives_the_same_publications_whatever_the_faults(runs):
 
 def test_the_mean_over_random_visits_tends_to_its_long_run_rate():
     frequency = np.linspace(0.05, 0.9, 8)
-    reward = drawn_reward(SOURCES, frequency, 400)
+    reward = mean_random_reward(SOURCES, frequency, 400)
     assert reward[0] == pytest.approx(frequency @ SOURCES.u)
     assert reward[-1] == pytest.approx(random_reward(SOURCES, frequency), rel=1e-9)
     drawn = [
@@ -49,7 +49,7 @@ def test_the_mean_over_random_visits_tends_to_its_long_run_rate():
 
 
 def test_no_policy_is_expected_to_earn_more_than_the_bound():
-    expected = predictions(SOURCES, 2, 400, 200)
+    expected = predict_values(SOURCES, 2, 400, 200)
     bound = relaxed_bound(SOURCES, 2)[0] / 2
     assert set(expected) == {
         "index", "fixed_frequencies", "round_robin", "lambda_crawl", "learned_index"
@@ -63,12 +63,12 @@ def test_crawled_value_is_what_the_model_expects_of_round_robin():
     found = crawl_sites(SOURCES, 4, 12, replications=30, seed=2, policies=("round_robin",))
     value = value_per_place(found["round_robin"], 2, 4)
     error = value.std(ddof=1) / np.sqrt(value.size)
-    assert abs(value.mean() - predictions(SOURCES, 4, 12, 2)["round_robin"]) < 4 * error
+    assert abs(value.mean() - predict_values(SOURCES, 4, 12, 2)["round_robin"]) < 4 * error
     assert value_per_fetch(found["round_robin"], 2) == pytest.approx(value)
 
 
 def test_trouble_costs_value_and_fails_its_share(runs):
-    table = trouble(
+    table = crawl_with_faults(
         SOURCES, 2, untroubled=runs, shares=[0.5], outage=4, warm_up=2, seed=1
     ).set_index(["faults", "share", "patience"])
     assert 0.2 < table.loc[("single", 0.5, 64), "failed"] < 0.8
@@ -79,7 +79,7 @@ def test_trouble_costs_value_and_fails_its_share(runs):
 
 
 def test_feeds_are_drawn_within_their_ranges():
-    sources = feed_sources(500, np.random.default_rng(0))
+    sources = sample_feeds(500, np.random.default_rng(0))
     assert 0.05 <= sources.arrival_rate.min() < sources.arrival_rate.max() <= 1.0
     site = random_site(sources, 5, np.random.default_rng(0))
     assert max(times.size for times in site.published) <= 25  # no feed drops an item so soon
@@ -93,7 +93,7 @@ def test_shares_of_no_fetches_are_none(runs, values):
     saved = values()
     assert saved["crawler-nutch-fetched"]["value"] is False
     assert saved["crawler-index-fetched"]["value"] is True
-    shown = policies_table(table).loc["Nutch adaptive"]
+    shown = tabulate_policies(table).loc["Nutch adaptive"]
     assert (shown[["value per fetch made", "304 (%)"]] == "none").all()
     assert np.isnan(value_per_fetch(idle["nutch_adaptive"], 4)).all()
-    assert "none" not in policies_table(table).loc["index, rates known"].tolist()
+    assert "none" not in tabulate_policies(table).loc["index, rates known"].tolist()

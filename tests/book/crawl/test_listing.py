@@ -4,29 +4,29 @@ import numpy as np
 import pytest
 
 from book.crawl import listing as page
-from book.crawl.listing import Feeds, crawled, drawn_feeds, learner
+from book.crawl.listing import Feeds, crawl_feeds, make_learner, sample_feeds
 
 POINT = {"size": 12, "budget": 2, "epochs": 80, "half_life": 1.5, "length": 15, "memory": 30.0}
 
 
 @pytest.fixture(scope="module")
 def runs():
-    return page.worlds(POINT | {"jump": False, "lies": 0.0}, 4, 1)
+    return page.crawl_worlds(POINT | {"jump": False, "lies": 0.0}, 4, 1)
 
 
 def test_listings_beat_counts_and_counts_beat_sums_in_the_first_days(runs):
-    early = {name: page.shares(runs, name, 0, 30).mean() for name in runs}
+    early = {name: page.compute_shares(runs, name, 0, 30).mean() for name in runs}
     assert early["listing"] > early["counting"] + 0.03
     assert early["counting"] > max(early["ucb"], early["thompson"])
 
 
 def test_with_dates_that_lie_everywhere_the_learner_is_the_one_that_counts():
-    lying = page.worlds(POINT | {"jump": False, "lies": 1.0}, 1, 2)
+    lying = page.crawl_worlds(POINT | {"jump": False, "lies": 1.0}, 1, 2)
     assert lying["listing"] == pytest.approx(lying["counting"])
 
 
 def test_rates_are_exchanged_half_way():
-    feeds = drawn_feeds(30, 400, np.random.default_rng(3), jump=True)
+    feeds = sample_feeds(30, 400, np.random.default_rng(3), jump=True)
     for rates, begin, end in ((feeds.rate, 0, 200), (feeds.then, 200, 400)):
         counts = [np.count_nonzero((t >= begin) & (t < end)) for t in feeds.published]
         assert np.abs(counts - 200 * rates).max() < 5 * np.sqrt(200 * rates.max())
@@ -38,17 +38,17 @@ def test_what_counts_is_found_once_and_only_what_a_listing_still_shows():
     times = np.array([-3.0, -0.5, 0.25, 0.5, 2.75])
     one = np.ones(1)
     feeds = Feeds([times], one, one, 3600.0, np.zeros(1, dtype=bool))
-    policy = learner("index", feeds, 2.0, np.inf, 4)
+    policy = make_learner("index", feeds, 2.0, np.inf, 4)
     rng = np.random.default_rng(0)
-    found = crawled(feeds, policy, 1, 4, 2.0, 15, rng)
+    found = crawl_feeds(feeds, policy, 1, 4, 2.0, 15, rng)
     assert found == pytest.approx(2.0 ** -np.array([0.25, np.inf, np.inf, 0.125]) + [
         0, 2**-0.375 + 2**-0.25, 0, 0])  # fmt: skip
-    short = crawled(feeds, policy, 1, 4, 2.0, 1, rng)
+    short = crawl_feeds(feeds, policy, 1, 4, 2.0, 1, rng)
     assert short == pytest.approx([2**-0.25, 2**-0.25, 0, 2**-0.125])
 
 
 def test_the_trace_has_its_mean_rates():
-    feeds = page.trace_feeds(104 * 7 * 86_400, 100, 6)
+    feeds = page.read_trace_feeds(104 * 7 * 86_400, 100, 6)
     inside = [np.count_nonzero((t >= 0) & (t < 100)) for t in feeds.published]
     assert feeds.rate == pytest.approx(np.array(inside) / 100)
     assert len(inside) == 436

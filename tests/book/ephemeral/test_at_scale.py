@@ -8,21 +8,21 @@ from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.measured import MEASURED
 from book.ephemeral.at_scale import (
-    against_compiled_ranking,
-    observed_row,
-    of_passes,
-    ranked_in_full,
+    collect_pass_values,
+    compare_observed_with_ages,
+    compare_with_compiled_ranking,
+    compare_with_full_ranking,
 )
 
 
 def test_crawls_equal_full_ranking():
     rng = np.random.default_rng(1)
     sources = lognormal_sources(5000, rng)
-    assert ranked_in_full(sources, 50, spread_ages(sources, 50, rng), 40) == (40, 40)
+    assert compare_with_full_ranking(sources, 50, spread_ages(sources, 50, rng), 40) == (40, 40)
 
 
 def test_observed_crawls_are_those_of_a_full_ranking_and_seeing_pays():
-    row = observed_row((2000, 20, 120), np.random.default_rng(4))
+    row = compare_observed_with_ages((2000, 20, 120), np.random.default_rng(4))
     assert row["equal"] == 120
     assert row["gain"] > 0
 
@@ -37,7 +37,7 @@ def test_the_ratios_to_a_compiled_ranking_say_at_how_many_sources():
             "note": [*notes, "N = 1e+08, M = 1e+06", "N = 1e+05, M = 1e+03"],
         }
     )
-    assert against_compiled_ranking(rows) == {
+    assert compare_with_compiled_ranking(rows) == {
         "compiled-ratio": 44.0,
         "compiled-size": 1e7,
         "compiled-low": 2.4,
@@ -46,13 +46,13 @@ def test_the_ratios_to_a_compiled_ranking_say_at_how_many_sources():
     }
     for wrong in (rows[1:], rows[:1], rows.assign(peer="compiled full ranking")):
         with pytest.raises(ValueError, match="two numbers of sources"):
-            against_compiled_ranking(wrong)
+            compare_with_compiled_ranking(wrong)
 
 
 def test_measured_times_are_those_of_the_largest_number_of_sources():
     measured = pd.read_csv(MEASURED / "scale.csv")
     passes = measured.pivot(index="sources", columns="way", values="passes")
-    said = of_passes(measured, passes)
+    said = collect_pass_values(measured, passes)
     assert said["largest"] == measured.sources.max()
     assert said["calendar-passes"] < 1 < said["scan-passes"] < said["printed-passes"]
     assert passes.loc[said["first-below"], "calendar"] < 1

@@ -12,31 +12,31 @@ from analysis.sweep import sweep
 from book.ephemeral.costs_and_budgets import (
     Results,
     claims,
-    cost_row,
-    fills_that_differ,
-    least_cost,
-    summary,
+    compare_fills,
+    find_differing_budgets,
+    find_least_cost,
+    summarise_fills,
 )
 from tests.support import assert_all_turn, verdicts
 
 
 @pytest.fixture(scope="module")
 def instances():
-    rows = sweep(cost_row, [(3, 4.0)], seed=2, replications=6, jobs=1, progress=False)[0]
+    rows = sweep(compare_fills, [(3, 4.0)], seed=2, replications=6, jobs=1, progress=False)[0]
     return pd.DataFrame(rows)
 
 
 def test_every_computed_verdict_turns_on_a_falsified_model(instances):
     four = four_sources()
     dear = replace(four, cost=np.array([2.0, 1.0, 1.5, 1.0]))
-    true = Results(instances, fills_that_differ(four, (1.0, 2.0, 3.0)))
+    true = Results(instances, find_differing_budgets(four, (1.0, 2.0, 3.0)))
     within = instances.assign(reach_cost=instances["debt_cost"])
     assert verdicts(claims(true)) == {"A-r-thm1-policy": "holds under", "A-r-costs": "context"}
     assert_all_turn(
         claims,
         (true,),
         {
-            "costs that differ": (replace(true, differ=fills_that_differ(dear, (2.5,))),),
+            "costs that differ": (replace(true, differ=find_differing_budgets(dear, (2.5,))),),
             "overshoots that are owed": (replace(true, instances=within),),
         },
     )
@@ -55,16 +55,16 @@ def test_cost_rows_respect_the_budget(instances):
 
 def test_a_summary_has_means_and_worst_cases():
     columns = {f: [1.0, 0.8] for f in FILLS} | {f"{f}_cost": [1.0, 1.5] for f in FILLS}
-    row = summary(pd.DataFrame(columns)).loc["skip"]
+    row = summarise_fills(pd.DataFrame(columns)).loc["skip"]
     assert row.tolist() == pytest.approx([0.1, 0.2, 1.25, 1.5])
 
 
 def test_the_least_cost_keeps_the_limit_and_one_step_less_does_not():
     four = four_sources()
-    cost, run = least_cost(four, 0, 3, 2.0)
+    cost, run = find_least_cost(four, 0, 3, 2.0)
     assert run.frequency[0] <= 1 / 3 + 1e-12
     costs = np.array([cost - 0.5, 1.0, 1.0, 1.0])
     assert simulate_costs(replace(four, cost=costs), "debt", 2.0).frequency[0] > 1 / 3
-    assert least_cost(four, 0, 1, 2.0)[0] == 1.0
+    assert find_least_cost(four, 0, 1, 2.0)[0] == 1.0
     with pytest.raises(ValueError, match="delay must be an integer of at least 1, got 0"):
-        least_cost(four, 0, 0, 2.0)
+        find_least_cost(four, 0, 0, 2.0)

@@ -12,11 +12,11 @@ from book.ephemeral import dual_descent as page
 from tests.support import verdicts
 
 RULE = (20.0, 0.6)
-NAME = page.step_name(RULE)
+NAME = page.format_step_rule(RULE)
 
 
 def found(sources, cases=None):
-    by_budget = page.descend_by_budget(cases or page.cases_of(sources), 20_000, [RULE])
+    by_budget = page.descend_by_budget(cases or page.list_budgets(sources), 20_000, [RULE])
     return page.Results(by_budget, NAME)
 
 
@@ -44,20 +44,22 @@ def test_distances_are_from_an_interval():
     exact = relaxed_problem(four_sources(), 1)
     low, high = exact.smallest_subsidy, exact.subsidy
     assert high - low > 5
-    assert page.distance((low + high) / 2, exact) == 0
-    assert page.distance(low - 2, exact) == pytest.approx(2)
-    assert page.distance(high + 3, exact) == pytest.approx(3)
+    assert page.distance_to_multipliers((low + high) / 2, exact) == 0
+    assert page.distance_to_multipliers(low - 2, exact) == pytest.approx(2)
+    assert page.distance_to_multipliers(high + 3, exact) == pytest.approx(3)
 
 
 def test_the_control_variate_leaves_the_mean_and_takes_noise_away():
     four = four_sources()
     runs = range(8)
-    corrected = [page.random_run((four, 2.0, 600, RULE), np.random.default_rng(r)) for r in runs]
+    corrected = [
+        page.run_on_random_content((four, 2.0, 600, RULE), np.random.default_rng(r)) for r in runs
+    ]
     plain = []
     for r in runs:
         content = Arrivals(four, Utility("exponential")).sample(600, np.random.default_rng(r))
         run = dual_descent(four, 2.0, 600, content=content)
-        plain.append(run.reward[page.late(run)].mean())
+        plain.append(run.reward[page.select_second_half(run)].mean())
     rewards = np.array([reward for _, reward, _ in corrected])
     assert rewards.std() < 0.5 * np.std(plain)
     assert rewards.mean() == pytest.approx(np.mean(plain), abs=3 * np.std(plain) / 8**0.5)
@@ -85,11 +87,11 @@ def test_a_run_earns_no_more_than_the_bound_of_what_it_spends():
     """Where the price has not arrived it spends, and earns, more than the budget allows."""
     halves = Sources([10, 5, 2.5, 1.25], [1, 0.5, 0.25, 0.125], [0.5] * 4)
     for sources in (four_sources(), halves, replace(halves, cost=np.array([2.0, 1.0, 1.0, 3.0]))):
-        rows = page.descend_by_budget(page.cases_of(sources), 1500, [(5.0, 0.6), (0.1, 1.0)])
+        rows = page.descend_by_budget(page.list_budgets(sources), 1500, [(5.0, 0.6), (0.1, 1.0)])
         assert (rows["reward / bound of the budget"] > 1.001).any()
         assert (rows["reward / bound"] <= 1).all()
-    assert page.bound_of_cost(halves, 0.0) == 0.0
-    assert page.bound_of_cost(halves, 4.1) == pytest.approx(halves.u.sum())
+    assert page.bound_reward_at_cost(halves, 0.0) == 0.0
+    assert page.bound_reward_at_cost(halves, 4.1) == pytest.approx(halves.u.sum())
 
 
 def test_a_run_too_short_for_a_slow_source_earns_what_had_gathered():
@@ -102,10 +104,10 @@ def test_a_run_too_short_for_a_slow_source_earns_what_had_gathered():
 
 def test_a_run_that_spends_nothing_has_no_bound():
     idle = DualRun(np.full(10, 1e3), np.zeros(10), np.zeros(10))
-    bounds = page.second_half(four_sources(), {"idle": idle})["bound"]
+    bounds = page.measure_second_half(four_sources(), {"idle": idle})["bound"]
     assert bounds.isna().all()
-    assert page.without_bound(bounds) == "; there is none where nothing is spent"
-    assert page.without_bound(bounds.fillna(1.0)) == ""
+    assert page.explain_missing_bound(bounds) == "; there is none where nothing is spent"
+    assert page.explain_missing_bound(bounds.fillna(1.0)) == ""
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -114,7 +116,9 @@ def test_no_second_half_earns_more_than_its_bound(seed):
     size = int(rng.integers(1, 6))
     sources = Sources(*rng.lognormal(0, 1, (2, size)), 10 ** rng.uniform(-3, 1, size))
     run = dual_descent(sources, 0.5 * size, int(rng.integers(2, 60)), step=rng.lognormal(0, 2))
-    assert not run.reward[page.late(run)].mean() > page.bound_of_late(sources, run) * (1 + 1e-12)
+    assert not run.reward[page.select_second_half(run)].mean() > page.bound_second_half(
+        sources, run
+    ) * (1 + 1e-12)
 
 
 def test_a_source_at_which_nothing_appears_has_no_share():
@@ -124,5 +128,8 @@ def test_a_source_at_which_nothing_appears_has_no_share():
 
 
 def test_steps_are_not_compared_with_themselves():
-    assert page.and_most({"a": 2.0, "b": 3.0}, "a") == ", and by 3.000 with b"
-    assert page.and_most({"a": 3.0, "b": 2.9999}, "b") == ", and by no more with any other"
+    assert page.describe_largest_spread({"a": 2.0, "b": 3.0}, "a") == ", and by 3.000 with b"
+    assert (
+        page.describe_largest_spread({"a": 3.0, "b": 2.9999}, "b")
+        == ", and by no more with any other"
+    )

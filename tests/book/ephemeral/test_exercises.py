@@ -22,7 +22,7 @@ from book.ephemeral import exercises
 
 
 def test_source_2_is_left_alone_below_the_ratio_of_the_solution():
-    found = exercises.of_four_sources()
+    found = exercises.solve_four_sources()
     assert found["solution-below"] == 0.0
     assert 0.0 < found["solution-above"] < 0.2
     barely = Sources([250, 250], [1.0, 1.0001 * found["solution-ratio"]], [0.7, 0.7])
@@ -30,7 +30,7 @@ def test_source_2_is_left_alone_below_the_ratio_of_the_solution():
 
 
 def test_source_4_overtakes_source_3_at_the_age_that_is_the_period():
-    found, four = exercises.of_four_sources(), four_sources()
+    found, four = exercises.solve_four_sources(), four_sources()
     assert found["solution-waits"] < found["solution-holds"] < found["solution-comes"]
     assert long_run_cycle(four, "whittle", 3).gaps(3) == (found["solution-period"],)
     ages = np.full(4, found["solution-period"])
@@ -39,19 +39,19 @@ def test_source_4_overtakes_source_3_at_the_age_that_is_the_period():
 
 
 def test_the_printed_formula_loses_digits_where_interest_fades_slowly():
-    assert 0.01 < exercises.of_four_sources()["solution-slow"] < 0.1
+    assert 0.01 < exercises.solve_four_sources()["solution-slow"] < 0.1
 
 
 def test_a_price_sent_at_every_epoch_is_dual_descent():
     four = four_sources()
-    price, spent = exercises.price_sent_seldom(four, 2.0, 200, 1)
+    price, spent = exercises.simulate_seldom_price(four, 2.0, 200, 1)
     run = dual_descent(four, 2.0, 200)
     np.testing.assert_allclose(price, run.subsidy, atol=1e-9)
     np.testing.assert_array_equal(spent, run.spent)
 
 
 def test_a_price_that_is_sent_seldom_still_keeps_the_budget():
-    found = exercises.of_dual_descent()
+    found = exercises.solve_dual_descent()
     assert found["solution-tenth-spent"] == pytest.approx(2, abs=0.01)
     assert found["solution-tenth"] < 1
     multiplier = found["solution-costs-multiplier"]
@@ -61,7 +61,7 @@ def test_a_price_that_is_sent_seldom_still_keeps_the_budget():
 
 
 def test_solutions_on_two_sources_and_on_a_wrong_decay():
-    found = exercises.of_how_good()
+    found = exercises.solve_how_good()
     assert found["solution-cycle"] == 0.0
     pair = Sources([250, 250], [1.0, 0.4], [0.7, 0.7])
     assert sorted(long_run_cycle(pair, "whittle", 1).gaps(0)) == [1, 2]
@@ -71,13 +71,13 @@ def test_solutions_on_two_sources_and_on_a_wrong_decay():
 
 
 def test_solutions_on_copies_keep_a_gap_and_never_meet_again():
-    found = exercises.of_newer_policies()
+    found = exercises.solve_newer_policies()
     assert found["solution-equal"] > 0.005
     assert found["solution-both"] == 0.0
 
 
 def test_solutions_on_costs_and_on_limits():
-    found = exercises.of_costs_and_budgets()
+    found = exercises.solve_costs_and_budgets()
     assert found["solution-index"] == 0.0
     assert found["solution-value"] == pytest.approx(0.5)
     assert found["solution-allowed-60"] < found["solution-ranked-60"] == found["solution-without"]
@@ -88,12 +88,12 @@ def test_solutions_on_costs_and_on_limits():
 
 def test_a_source_crawled_when_allowed_takes_the_best_of_the_others_meanwhile():
     alone = Sources([250.0, 250.0], [1.0, 1e-9], [0.7, 0.7])
-    reward = exercises.crawled_when_allowed(alone, 3, 300)
+    reward = exercises.reward_when_allowed(alone, 3, 300)
     assert reward == pytest.approx(alone.state_at_age(np.full(2, 3))[0] / 3, rel=1e-6)
 
 
 def test_rare_items_and_batches_vary_as_the_formula_says():
-    found = exercises.of_stochastic_arrivals()
+    found = exercises.solve_stochastic_arrivals()
     four = four_sources()
     wild = (
         Arrivals(four, Utility("gamma", variation=found["solution-variability"])).variance
@@ -110,12 +110,12 @@ def test_rare_items_and_batches_vary_as_the_formula_says():
 
 
 def test_solutions_at_scale_agree_with_other_ways_to_them():
-    found = exercises.of_at_scale()
+    found = exercises.solve_at_scale()
     assert found["solution-alike"] > found["solution-spread"] > 0.01
     sources = lognormal_sources(20_000, np.random.default_rng(1))
     (less, price), (more, _) = (relaxed_bound(sources, budget) for budget in (200, 202))
     # The multiplier is the slope of the bound.
-    regained = exercises.of_many_machines()["solution-regained"]
+    regained = exercises.solve_many_machines()["solution-regained"]
     assert regained == pytest.approx((more - less) / 2 * 200 / less, rel=1e-2)
     # A source waits from its due age under half the multiplier on, until it is crawled or for ever.
     half, whole = (due_ages(sources, level) for level in (price / 2, price))

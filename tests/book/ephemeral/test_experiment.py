@@ -2,7 +2,12 @@
 
 import pytest
 
-from book.ephemeral.shared import compared_sources, counted_sources, few_sources, own_sources
+from book.ephemeral.shared import (
+    read_compared_sources,
+    read_counted_sources,
+    read_few_sources,
+    read_sources,
+)
 from scorecard.running.reruns import rerun_job
 
 HEAD = "name,arrival_rate,mean_utility,decay_rate"
@@ -25,18 +30,18 @@ def table(tmp_path):
 def test_costs_other_than_one_are_refused_by_the_name_of_the_source(table):
     path = table(3, [1, 1.0, 2.5])
     with pytest.raises(ValueError, match=r"my\.csv: cost must be 1.* got 2\.5 for source 'feed 2'"):
-        counted_sources(path)
-    assert len(counted_sources(table(3, [1, 1, 1]))) == 3
-    assert counted_sources(table(2), 0.5).period == 0.5
+        read_counted_sources(path)
+    assert len(read_counted_sources(table(3, [1, 1, 1]))) == 3
+    assert read_counted_sources(table(2), 0.5).period == 0.5
 
 
 @pytest.mark.parametrize(
     ("read", "taken", "refused", "said"),
     [
-        (own_sources, (1, 1000), (1001, 100_000), "1 to 1,000 sources on this page, got 1"),
-        (counted_sources, (1, 24), (25, 1000), "1 to 24 sources on this page, got "),
-        (compared_sources, (2, 24), (1, 25), "2 to 24 sources on this page, got "),
-        (few_sources, (2, 5), (1, 6), "2 to 5 sources on this page, got"),
+        (read_sources, (1, 1000), (1001, 100_000), "1 to 1,000 sources on this page, got 1"),
+        (read_counted_sources, (1, 24), (25, 1000), "1 to 24 sources on this page, got "),
+        (read_compared_sources, (2, 24), (1, 25), "2 to 24 sources on this page, got "),
+        (read_few_sources, (2, 5), (1, 6), "2 to 5 sources on this page, got"),
     ],
 )
 def test_the_number_of_sources_is_refused_where_a_page_cannot_do_with_it(
@@ -53,20 +58,20 @@ def test_contents_that_no_figure_can_hold_are_refused(tmp_path, rate):
     path = tmp_path / "huge.csv"
     path.write_text(f"{HEAD}\nsmall,1,1,0.5\nhuge,{rate},5,0.5\n")
     with pytest.raises(ValueError, match=r"must be at most 1e\+100, got .* for source 'huge'"):
-        own_sources(path)
+        read_sources(path)
 
 
 def test_costs_are_read_where_they_are_used(table):
-    assert own_sources(table(3, [1, 2, 3])).cost.tolist() == [1, 2, 3]
+    assert read_sources(table(3, [1, 2, 3])).cost.tolist() == [1, 2, 3]
 
 
 def test_sources_at_which_nothing_ever_appears_are_refused(tmp_path):
     path = tmp_path / "silent.csv"
     path.write_text(f"{HEAD}\na,0,1,0.5\nb,3,0,0.5\n")
     with pytest.raises(ValueError, match="both be above 0 for one source at least"):
-        own_sources(path)
+        read_sources(path)
     path.write_text(f"{HEAD}\na,0,1,0.5\nb,3,1,0.5\n")
-    assert len(own_sources(path)) == 2
+    assert len(read_sources(path)) == 2
 
 
 def test_due_ages_that_never_meet_are_refused_before_anything_runs(tmp_path):

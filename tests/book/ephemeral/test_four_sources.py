@@ -12,17 +12,17 @@ from analysis.ephemeral.simulation import Cycle, long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources, four_sources
 from book.ephemeral.four_sources import (
     Results,
-    chance_of_a_hit,
     claims,
-    gaps_in_words,
+    collect_predicates,
+    collect_print_values,
+    describe_gaps,
+    describe_rhythm,
+    describe_spread,
+    describe_values,
     greedy_rank,
-    of_the_print,
-    predicates,
-    rhythm,
-    rounding_to,
+    hit_chance,
     scan_averages,
-    still_apart,
-    value_in_words,
+    select_matching_averages,
 )
 from scorecard.prints import printed_number
 from tests.support import assert_all_turn, verdicts
@@ -35,9 +35,9 @@ def results(sources, policy="whittle", budgets=(1, 2), alone=None, **changes):
     averages = scan_averages(four_sources(), "whittle", 1, 100)
     printed = printed_number("A-r-25466")
     scan = {
-        "fits": rounding_to(averages, printed),
+        "fits": select_matching_averages(averages, printed),
         "scanned": len(averages),
-        "chance": chance_of_a_hit(averages, printed, 1.5),
+        "chance": hit_chance(averages, printed, 1.5),
     }
     rewards = simulate(sources, policy, budgets[0], 400).reward[-first.period :]
     optimum = optimal_average_reward(sources, budgets[0])
@@ -118,23 +118,23 @@ def test_a_scan_holds_every_choice_once_and_agrees_with_runs():
 
 def test_the_chance_of_a_hit_counts_the_numbers_that_a_scan_reaches():
     averages = pd.DataFrame({"average": [1.004, 1.0049, 1.02, 9.0]})
-    assert chance_of_a_hit(averages, 1.0, 0.02) == pytest.approx(2 / 5)
-    assert chance_of_a_hit(averages, 5.0, 0.02) == 0.0
+    assert hit_chance(averages, 1.0, 0.02) == pytest.approx(2 / 5)
+    assert hit_chance(averages, 5.0, 0.02) == 0.0
     with pytest.raises(ValueError, match="half_width"):
-        chance_of_a_hit(averages, 1.0, 0.0)
+        hit_chance(averages, 1.0, 0.0)
 
 
 def test_the_numbers_around_the_print_are_those_of_its_run():
     four, staying = four_sources(), SingleSourcePolicy(2)
     averages = scan_averages(four, "whittle", 1, 80)
-    fit = rounding_to(averages, printed_number("A-r-25466")).iloc[0]
-    said = of_the_print(four, staying, averages, fit, 200.0)
+    fit = select_matching_averages(averages, printed_number("A-r-25466")).iloc[0]
+    said = collect_print_values(four, staying, averages, fit, 200.0)
     run = simulate(four, "whittle", 1, int(fit.epochs), initial_state=fit.initial_state)
     assert said["print-epochs"] == fit.epochs
     assert said["literal-divisor"] == pytest.approx(run.reward.sum() / (fit.epochs - 1))
     assert said["same-recipe"] == pytest.approx((fit.epochs - 1) / fit.epochs * four.u[2])
-    assert said["hit-chance"] == chance_of_a_hit(averages, 200.0, 1.5)
-    assert said["hit-chance-wide"] == chance_of_a_hit(averages, 200.0, 4.5)
+    assert said["hit-chance"] == hit_chance(averages, 200.0, 1.5)
+    assert said["hit-chance-wide"] == hit_chance(averages, 200.0, 4.5)
 
 
 def test_the_slides_greedy_rank_is_the_content_at_each_age():
@@ -161,14 +161,14 @@ def rewards_of(index, greedy):
     ],
 )
 def test_sentences_turn_with_the_budgets_and_the_rewards(size, index, greedy, alike, over):
-    said = predicates(size, (2, 2), rewards_of(index, greedy))
+    said = collect_predicates(size, (2, 2), rewards_of(index, greedy))
     assert not said["two-budgets"]
     assert said["greedy-alike"] is alike
     assert [said[k] for k in ("all-crawled", "greedy-alike", "greedy-apart")].count(True) == 1
     assert said["all-crawled"] is (size == 2)
     assert said["over-greedy"] == pytest.approx(over)
     assert (said["greedy-long-run"], said["robin-long-run"]) == (greedy, 0.5)
-    assert predicates(4, (2, 3), rewards_of(1.0, 1.0))["two-budgets"]
+    assert collect_predicates(4, (2, 3), rewards_of(1.0, 1.0))["two-budgets"]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_sentences_turn_with_the_budgets_and_the_rewards(size, index, greedy, al
     ],
 )
 def test_gaps_are_listed_while_they_can_be_read(gaps, said):
-    assert gaps_in_words(gaps) == said
+    assert describe_gaps(gaps) == said
 
 
 @pytest.mark.parametrize(
@@ -204,13 +204,13 @@ def test_gaps_are_listed_while_they_can_be_read(gaps, said):
 )
 def test_captions_name_who_is_highest_and_not_one_of_several_that_are_alike(utility, decay, said):
     sources = Sources(np.ones(len(decay)), np.array(utility, float), np.array(decay))
-    assert said in value_in_words(sources, ["a", "b", "c"][: len(decay)])
+    assert said in describe_values(sources, ["a", "b", "c"][: len(decay)])
 
 
 def test_a_cycle_of_one_epoch_has_no_plural():
     once, seven = (Cycle(0, ((0,),) * period, np.ones(1), 1.0) for period in (1, 7))
-    assert rhythm(once) == "The crawls are the same at every epoch"
-    assert rhythm(seven) == "The crawls repeat with period 7"
-    assert "No ages come twice" in rhythm(replace(seven, repeats=False))
-    assert still_apart([1.0, 1.004]) == "differ by less than 0.01"
-    assert still_apart([1.0, 1.12]) == "still differ by 0.12"
+    assert describe_rhythm(once) == "The crawls are the same at every epoch"
+    assert describe_rhythm(seven) == "The crawls repeat with period 7"
+    assert "No ages come twice" in describe_rhythm(replace(seven, repeats=False))
+    assert describe_spread([1.0, 1.004]) == "differ by less than 0.01"
+    assert describe_spread([1.0, 1.12]) == "still differ by 0.12"

@@ -6,14 +6,14 @@ import pytest
 
 from analysis.ephemeral.instances import lognormal_sources
 from book.ephemeral.many_machines import (
-    bound_of_parts,
+    blank_infinities,
+    collect_limit_predicates,
+    collect_part_predicates,
+    collect_part_values,
+    compute_bound_of_parts,
+    compute_price_of_limits,
+    compute_price_of_parts,
     loss_with_multiplier,
-    of_parts,
-    predicates_of_limits,
-    predicates_of_parts,
-    price_of_limits,
-    price_of_parts,
-    without_infinities,
 )
 
 
@@ -21,7 +21,7 @@ def test_price_of_limits_is_at_least_that_of_the_bound():
     rng = np.random.default_rng(2)
     sources = lognormal_sources(4000, rng)
     limits = [(0, np.inf), (20, np.inf), (200, np.inf), (0, 150)]
-    price = price_of_limits(sources, 40, limits, 400, 600, rng)
+    price = compute_price_of_limits(sources, 40, limits, 400, 600, rng)
     assert (price.policy > price.relaxed - 2e-3).all()
     assert (price.policy < price.relaxed + 0.03).all()
     np.testing.assert_allclose(price.spent, [1, 1, 0.5, 1], rtol=1e-2)
@@ -31,9 +31,9 @@ def test_price_of_limits_is_at_least_that_of_the_bound():
 def test_parts_with_quotas_of_their_own_lose_and_a_shared_multiplier_does_not():
     rng = np.random.default_rng(3)
     sources = lognormal_sources(6000, rng)
-    runs = price_of_parts(sources, 60, [5], 300, 600, 3)
+    runs = compute_price_of_parts(sources, 60, [5], 300, 600, 3)
     price = runs.set_index(["split", "exchange"]).loss
-    bound = bound_of_parts(sources, 60, [5], 3).set_index("split").loss
+    bound = compute_bound_of_parts(sources, 60, [5], 3).set_index("split").loss
     fixed = runs[~runs.exchange].set_index("split")
     assert (fixed.loss > bound - fixed.half_width).all()
     assert (runs[runs.exchange].loss.abs() < runs[runs.exchange].half_width).all()
@@ -45,24 +45,24 @@ def test_parts_with_quotas_of_their_own_lose_and_a_shared_multiplier_does_not():
 def test_sentences_on_limits_and_parts_turn_with_the_prices():
     rows = [(5, np.inf, 0.01), (50, np.inf, 0.1), (0, 150, 0.2), (0, 500, 0.05)]
     price = pd.DataFrame(rows, columns=["min_age", "max_age", "policy"]).assign(relaxed=0.005)
-    said = predicates_of_limits(price)
+    said = collect_limit_predicates(price)
     assert said["limits-dearer"] is True
     assert (said["min-first"], said["min-last"]) == (5, 50)
     assert (said["max-first"], said["max-last"]) == (150, 500)
     assert (said["max-low"], said["max-high"]) == (0.2, 0.05)
     assert said["gap"] == pytest.approx(0.195)
     other = price.assign(policy=[0.1, 0.01, 0.2, 0.05])
-    assert predicates_of_limits(other)["limits-dearer"] is False
+    assert collect_limit_predicates(other)["limits-dearer"] is False
     alike = price.assign(policy=[0.1, 0.1, 0.2, 0.05])
-    assert predicates_of_limits(alike)["limits-dearer"] is False
+    assert collect_limit_predicates(alike)["limits-dearer"] is False
     simulated = pd.DataFrame({"exchange": [False, True], "loss": [0.05, -0.001]})
-    assert predicates_of_parts(simulated, pd.Series([0.01, 0.02]))["multiplier-wins"] is True
-    assert predicates_of_parts(simulated, pd.Series([0.001, 0.02]))["multiplier-wins"] is False
+    assert collect_part_predicates(simulated, pd.Series([0.01, 0.02]))["multiplier-wins"] is True
+    assert collect_part_predicates(simulated, pd.Series([0.001, 0.02]))["multiplier-wins"] is False
 
 
 def test_no_limit_is_shown_as_none():
     price = pd.DataFrame({"max_age": [np.inf, 8.0], "policy": [0.1, 0.2], "half_width": [0.1, 0.1]})
-    shown = without_infinities(price)
+    shown = blank_infinities(price)
     assert shown["max_age"].isna().tolist() == [True, False]
     assert list(shown) == ["max_age", "policy"]
     assert shown["policy"].tolist() == [0.1, 0.2]
@@ -76,7 +76,7 @@ def test_what_is_said_of_parts_is_read_from_their_rows():
         [(3, "at random", 0.002), (3, "by decay rate", 0.01), (11, "by decay rate", 0.02)],
         columns=["parts", "split", "loss"],
     )
-    said = of_parts(simulated, bounds, 1000)
+    said = collect_part_values(simulated, bounds, 1000)
     assert said["noise"] == loss_with_multiplier(simulated) == pytest.approx(0.003)
     assert said["slope"] == pytest.approx(0.002 * 1000 / 2)
     assert (said["few"], said["few-loss"], said["many"], said["many-loss"]) == (3, 0.01, 11, 0.02)

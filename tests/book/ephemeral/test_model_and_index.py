@@ -14,8 +14,8 @@ from analysis.ephemeral.optimum.costs import exact_sets
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.theory import equations, formula, growth, relaxation, structure
 from analysis.ephemeral.theory.derivation import run_from_above
-from book.ephemeral.model_and_index import Results, claims, of_grid, random_cases
-from book.ephemeral.model_and_index_figures import thresholds, where_lost
+from book.ephemeral.model_and_index import Results, claims, collect_grid_values, sample_cases
+from book.ephemeral.model_and_index_figures import describe_lost_digits, find_thresholds
 from tests.support import assert_all_turn, verdicts
 
 DECAYS, PRICES, DISCOUNTS = (0.2, 0.7), (0.1, 0.4, 0.7), (0.3, 0.9)
@@ -86,7 +86,7 @@ def fall(value=structure.average_value):
 
 @pytest.fixture(scope="module")
 def true():
-    cases = random_cases(20, np.random.default_rng(4))
+    cases = sample_cases(20, np.random.default_rng(4))
     index = formula.whittle_index(cases.sources, cases.state)
     difference = index / formula.index_by_definition(cases.sources, cases.state) - 1
     return Results(
@@ -439,7 +439,7 @@ def test_the_verdicts_of_the_documents_own_model(true):
 
 
 def test_the_numbers_of_the_grid_are_its_size_its_ends_and_the_share_of_failures(true):
-    said = of_grid(true.checks)
+    said = collect_grid_values(true.checks)
     assert (said["low-decay"], said["high-decay"]) == (DECAYS[0], DECAYS[-1])
     assert said["grid"] == len(DECAYS) * len(PRICES)
     fails = [row["printed_constant"] < 0 for row in true.checks.to_dict("records")]
@@ -449,18 +449,18 @@ def test_the_numbers_of_the_grid_are_its_size_its_ends_and_the_share_of_failures
 def test_a_threshold_is_where_the_advantage_changes_its_sign():
     content = np.array([1.0, 2.0, 3.0])
     advantages = {0.2: np.array([0.5, 1.0, 1.5]), 0.6: np.array([-1.0, 1.0, 3.0])}
-    found = thresholds(content, advantages)
+    found = find_thresholds(content, advantages)
     assert np.isnan(found[0.2])
     assert found[0.6] == pytest.approx(1.5)
 
 
 def test_where_digits_are_lost_is_told_for_each_end():
     decay = np.array([1e-9, 1e-5, 1.0, 5.0])
-    assert where_lost(decay, np.array([1.0, 0.1, 0.0, 0.0])) == "at decays up to 1e-09"
-    both = where_lost(decay, np.array([1.0, 0.1, 0.0, 1.0]))
+    assert describe_lost_digits(decay, np.array([1.0, 0.1, 0.0, 0.0])) == "at decays up to 1e-09"
+    both = describe_lost_digits(decay, np.array([1.0, 0.1, 0.0, 1.0]))
     assert both.startswith("at decays up to 1e-09 and from 5.0 on")
-    assert where_lost(decay, np.zeros(4)) == "at none of these decays"
-    assert where_lost(decay, np.ones(4)) == "at all of these decays"
+    assert describe_lost_digits(decay, np.zeros(4)) == "at none of these decays"
+    assert describe_lost_digits(decay, np.ones(4)) == "at all of these decays"
 
 
 def test_a_dual_bound_apart_from_the_programme_turns_the_words_on_duality(true, falsified):

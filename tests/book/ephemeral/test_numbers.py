@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.ephemeral import Arrivals, compare, four_sources
-from book.ephemeral.shared import rewards_by_run
+from book.ephemeral.shared import tabulate_rewards
 
 
 def test_every_run_of_every_comparison_is_a_row():
@@ -13,7 +13,7 @@ def test_every_run_of_every_comparison_is_a_row():
         law: compare(arrivals, ["whittle", "round-robin"], 1, 30, runs, rng)
         for law, runs in (("few", 2), ("many", 3))
     }
-    rows = rewards_by_run(plays, "law").set_index(["law", "replication", "policy"]).reward
+    rows = tabulate_rewards(plays, "law").set_index(["law", "replication", "policy"]).reward
     expected = {
         (law, number, policy): reward
         for law, play in plays.items()

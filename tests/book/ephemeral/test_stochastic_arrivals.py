@@ -22,19 +22,19 @@ from book.ephemeral.stochastic_arrivals import (
     FORMS,
     RULES,
     Results,
-    as_text,
-    bound_of_law,
+    average_short_runs,
+    bound_reward_of_law,
     claims,
-    holds_exact,
-    items_one_by_one,
-    needed_variability,
-    observing_one,
-    of_forms,
-    of_rewards,
-    reward_table,
-    short_runs,
-    sides_of_the_constraint,
-    where_it_reaches,
+    collect_form_values,
+    collect_reward_values,
+    count_exact_intervals,
+    count_helpful_observations,
+    evaluate_constraint,
+    find_needed_variability,
+    format_reward,
+    interpolate_crossing,
+    simulate_items,
+    tabulate_rewards,
 )
 from tests.support import assert_all_turn, verdicts
 
@@ -89,9 +89,9 @@ def results():
         sources=arms,
         budget=1,
         second_budget=2,
-        items=items_one_by_one(arms, 0, 20, np.random.default_rng(2)),
+        items=simulate_items(arms, 0, 20, np.random.default_rng(2)),
         round_robin=arms.state_at_age(np.full(4, 4)),
-        constraint=sides_of_the_constraint(spent(200)),
+        constraint=evaluate_constraint(spent(200)),
         exact=long_runs("round-robin", "greedy"),
         results=found,
         laws=LAWS,
@@ -111,7 +111,7 @@ def with_rewards(found, law, **policies):
 
 def test_every_computed_verdict_turns_on_a_falsified_model():
     true = results()
-    older = items_one_by_one(true.sources, 0, 20, np.random.default_rng(2), shift=1.0)
+    older = simulate_items(true.sources, 0, 20, np.random.default_rng(2), shift=1.0)
     alike = Sources([250.0] * 4, [1.0] * 4, [0.7] * 4)
     assert_all_turn(
         claims,
@@ -119,7 +119,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
         {
             "items an epoch older": (replace(true, items=older),),
             "sources all alike": (replace(true, round_robin=alike.state_at_age(np.full(4, 4))),),
-            "a run of one epoch": (replace(true, constraint=sides_of_the_constraint(spent(1))),),
+            "a run of one epoch": (replace(true, constraint=evaluate_constraint(spent(1))),),
             "greedy in the place of the index": (with_rewards(true, WILD, whittle="greedy"),),
             "round robin in the place of the index": (
                 with_rewards(true, "exponential", whittle="round-robin"),
@@ -167,7 +167,7 @@ def test_printed_forms_fail_the_cut_off_of_quality():
         results(),
         exact={"greedy": long_run_cycle(arms, "greedy", 1).average_reward, "round-robin": 0.0},
         results=results().results | {WILD: compare_on(draw, arms, RULES, 1, **OPTIONS)},
-        bounds={WILD: bound_of_law(arms, LAWS[WILD], 1, 2e-2)},
+        bounds={WILD: bound_reward_of_law(arms, LAWS[WILD], 1, 2e-2)},
     )
     assert verdicts(claims(found))["A-s-stoch-well"] == "holds under"
     for printed in ("remark", "theorem"):
@@ -177,7 +177,7 @@ def test_printed_forms_fail_the_cut_off_of_quality():
 
 def test_items_add_up_to_the_recursion_with_any_period():
     arms = replace(four_sources(), period=0.5)
-    table = items_one_by_one(arms, 1, 40, np.random.default_rng(3))
+    table = simulate_items(arms, 1, 40, np.random.default_rng(3))
     np.testing.assert_allclose(table["by items"], table["by recursion"], rtol=1e-10)
     assert table["by items"].min() > 0
     assert len(table) == 39
@@ -186,30 +186,30 @@ def test_items_add_up_to_the_recursion_with_any_period():
 def test_one_draw_serves_every_comparison():
     arms = few_items()
     found, _ = runs()
-    table = reward_table(found, 260.39)
+    table = tabulate_rewards(found, 260.39)
     assert list(table.index) == list(LAWS)
     gain = found[WILD].difference("whittle", "greedy")
     assert table.loc[WILD, "index, less greedy"] == f"{gain.value:.2f} ± {gain.half_width:.2f}"
     blind = {"greedy": long_run_cycle(arms, "greedy", 1).average_reward}
-    held, intervals = holds_exact(found.values(), blind)
+    held, intervals = count_exact_intervals(found.values(), blind)
     assert (held >= 1, intervals) == (True, 3)
-    assert holds_exact(found.values(), {"greedy": 1e9}) == (0, 3)
+    assert count_exact_intervals(found.values(), {"greedy": 1e9}) == (0, 3)
 
 
 def test_a_curve_is_read_where_it_reaches_a_value():
     rewards = [Estimate(v, v, v, 2) for v in (1.0, 3.0, 2.0, 5.0)]
-    assert where_it_reaches([1, 2, 3, 4], rewards, 4.0) == pytest.approx(3.5)
-    assert where_it_reaches([1, 2, 3, 4], rewards, 2.0) == pytest.approx(1.5)
+    assert interpolate_crossing([1, 2, 3, 4], rewards, 4.0) == pytest.approx(3.5)
+    assert interpolate_crossing([1, 2, 3, 4], rewards, 2.0) == pytest.approx(1.5)
 
 
 def test_the_range_of_a_needed_variability_is_that_of_the_widest_interval():
     rewards = [Estimate(v, v - half, v + half, 2) for v, half in ((0.0, 0.0), (10.0, 2.0))]
-    assert needed_variability([0, 100], rewards, 5.0) == pytest.approx((30, 50, 70))
+    assert find_needed_variability([0, 100], rewards, 5.0) == pytest.approx((30, 50, 70))
 
 
 def test_the_numbers_of_the_rewards_are_those_of_the_runs():
     found, exact = runs()[0], long_runs("round-robin", "greedy")
-    said = of_rewards(found, exact, WILD)
+    said = collect_reward_values(found, exact, WILD)
     assert (said["robin"], said["greedy"], said["intervals"]) == (*exact.values(), 6)
     usual, wild = (found[law].rewards for law in ("exponential", WILD))
     assert said["gain"] == pytest.approx((usual["whittle"] - usual["greedy"]).mean())
@@ -219,7 +219,7 @@ def test_the_numbers_of_the_rewards_are_those_of_the_runs():
 
 def test_numbers_of_forms_are_those_of_the_runs():
     found, exact = runs()[0], long_runs("round-robin", "greedy")
-    said = of_forms(found, {WILD: 400.0}, exact["greedy"], WILD)
+    said = collect_form_values(found, {WILD: 400.0}, exact["greedy"], WILD)
     usual, wild = (found[law].rewards for law in ("exponential", WILD))
     assert said["short"] == pytest.approx(
         (usual["remark"] - usual["greedy"]).mean() + exact["greedy"]
@@ -230,12 +230,14 @@ def test_numbers_of_forms_are_those_of_the_runs():
 
 def test_the_bound_grows_with_the_variability():
     arms = Sources([2.0, 1.0], [1.0, 1.5], [0.5, 0.3])
-    little, much = (bound_of_law(arms, Utility("gamma", variation=v), 1, 2e-2) for v in (1.0, 16.0))
+    little, much = (
+        bound_reward_of_law(arms, Utility("gamma", variation=v), 1, 2e-2) for v in (1.0, 16.0)
+    )
     assert long_run_cycle(arms, "whittle", 1).average_reward < little < much
 
 
 def test_short_runs_carry_the_rewards_of_the_other_policies():
-    short = short_runs(four_sources(), 1, 30)
+    short = average_short_runs(four_sources(), 1, 30)
     row = short[(short.initial_state == "fresh") & (short.epochs == 8)].iloc[0]
     columns = pd.Index(["index", "round-robin", "greedy"])
     assert columns.isin(short.columns).all()
@@ -249,21 +251,21 @@ def test_a_source_counts_as_helping_only_beyond_its_interval():
         "source 2 only": Estimate.of([-1.0, 1.1]),
         "all": Estimate.of([2.0, 2.1]),
     }
-    assert observing_one(gains) == {"one-helps": 1, "one-tried": 2}
+    assert count_helpful_observations(gains) == {"one-helps": 1, "one-tried": 2}
 
 
 def test_a_source_at_which_nothing_appears_leaves_the_bound_as_it_is():
     two = Sources([20.0, 5.0], [1.0, 1.0], [0.3, 0.6])
     three = Sources([20.0, 0.0, 5.0], [1.0, 1.0, 1.0], [0.3, 0.3, 0.6])
     law = Utility("exponential")
-    bounds = [bound_of_law(some, law, 1, 0.02) for some in (two, three)]
+    bounds = [bound_reward_of_law(some, law, 1, 0.02) for some in (two, three)]
     assert bounds[0] == pytest.approx(bounds[1])
-    assert bound_of_law(three, law, 3, 0.02) == pytest.approx(two.u.sum(), rel=1e-3)
+    assert bound_reward_of_law(three, law, 3, 0.02) == pytest.approx(two.u.sum(), rel=1e-3)
 
 
 def test_an_estimate_of_runs_that_are_alike_has_no_half_width():
-    assert as_text(Estimate(2.0, 2.0, 2.0, 5)) == "2.00"
-    assert as_text(Estimate(2.0, 1.5, 2.5, 5)) == "2.00 ± 0.50"
+    assert format_reward(Estimate(2.0, 2.0, 2.0, 5)) == "2.00"
+    assert format_reward(Estimate(2.0, 1.5, 2.5, 5)) == "2.00 ± 0.50"
 
 
 def test_a_source_that_forgets_too_slowly_for_a_bound_is_named():
@@ -271,4 +273,4 @@ def test_a_source_that_forgets_too_slowly_for_a_bound_is_named():
     slow = Sources([2.0, 3.0], [2.0, 1.0], [1e-3, 1e-6], names=["quick", "slow"])
     law = Utility("gamma", variation=150.0)
     with pytest.raises(NotConverged, match="sources must forget faster: source 'quick' keeps"):
-        bound_of_law(slow, law, 2, 2e-6)
+        bound_reward_of_law(slow, law, 2, 2e-6)

@@ -20,18 +20,18 @@ from analysis.ephemeral.theory.printed import printed_eta
 from book.ephemeral import stochastic_index as page
 from book.ephemeral.stochastic_index import (
     Results,
-    best_threshold,
     claims,
     closed_form_deviation,
-    crawled_by,
-    discounted_reward,
+    collect_deviation_values,
+    collect_policy_values,
+    find_best_threshold,
     follow_threshold,
-    of_deviation,
-    of_policies,
-    printed_average,
+    mark_crawled,
+    measure_value_shape,
     printed_average_reward,
-    reward_table,
-    shape_of_values,
+    simulate_discounted_reward,
+    solve_printed_average,
+    tabulate_policy_rewards,
 )
 from tests.support import assert_all_turn, verdicts
 
@@ -57,7 +57,7 @@ def results():
     discounted = {d: discounted_random_value(source, subsidy, d) for d in (0.5, 0.9)}
     level = source.state[discounted[0.9].policy == 1][0]
     runs = content.reshape(-1, 100)
-    played = discounted_reward(runs, alpha, level, 0.5 * u_star, subsidy, 0.9)
+    played = simulate_discounted_reward(runs, alpha, level, 0.5 * u_star, subsidy, 0.9)
     value = float(np.interp(0.5 * u_star, source.state, discounted[0.9].values))
     costly = random_source(replace(one, cost=[2.0]), 0, Utility(), points=150)
     arms = {250.0: one, 0.5: replace(one, arrival_rate=[0.5])}
@@ -95,7 +95,7 @@ def results():
 
 
 def solutions(source, subsidy, gain):
-    return pd.DataFrame([printed_average(source, subsidy, f * gain) for f in (1.0, 1.1)])
+    return pd.DataFrame([solve_printed_average(source, subsidy, f * gain) for f in (1.0, 1.1)])
 
 
 def checked(curve, simulated):
@@ -112,7 +112,7 @@ def with_the_term_after_a_crawl(found, monkeypatch):
         return np.maximum(source.cost * subsidy + ahead, source.state + ahead[0])
 
     with monkeypatch.context() as patch:
-        patch.setattr(page, "right_of_21", corrected)
+        patch.setattr(page, "evaluate_right_of_21", corrected)
         return replace(found, solutions=solutions(found.source, found.subsidy, found.average.gain))
 
 
@@ -173,7 +173,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
     one, content, source = busy_source()
     alpha, u_star = float(one.alpha[0]), float(one.u_star[0])
     runs, subsidy = content.reshape(-1, 100), true.subsidy
-    other_discount = discounted_reward(runs, alpha, 200.0, 0.5 * u_star, subsidy, 0.89)
+    other_discount = simulate_discounted_reward(runs, alpha, 200.0, 0.5 * u_star, subsidy, 0.89)
     falling = {
         rate: [replace(curve, index=curve.index[::-1]) for curve in curves]
         for rate, curves in true.curves.items()
@@ -230,25 +230,25 @@ def test_only_the_optimal_beta_has_a_vanishing_integral():
     _, _, source = busy_source()
     gain = results().average.gain
     for factor in (1.0, 1.05, 1.5):
-        solved = printed_average(source, results().subsidy, factor * gain)
+        solved = solve_printed_average(source, results().subsidy, factor * gain)
         assert solved["residual of (21)"] < 1e-9 * gain
         assert (abs(solved["integral of V"]) < 1e-6 * gain) == (factor == 1.0)
 
 
 def test_the_best_threshold_is_where_the_policy_begins_to_crawl():
     found = results()
-    crawled = crawled_by(found.source, found.average.bias, found.subsidy)
+    crawled = mark_crawled(found.source, found.average.bias, found.subsidy)
     np.testing.assert_array_equal(crawled, found.average.policy)
     edge = found.source.state[crawled == 1][0]
     step = found.source.state[1] + found.busiest[0].state[1]
-    assert abs(best_threshold(found.busiest[0], found.subsidy) - edge) <= step
+    assert abs(find_best_threshold(found.busiest[0], found.subsidy) - edge) <= step
 
 
 def test_a_crawl_at_every_epoch_earns_the_discounted_content():
     content = np.array([[1.0, 2.0, 4.0], [3.0, 0.0, 8.0]])
-    found = discounted_reward(content, 0.5, 0.0, 7.0, 100.0, 0.5)
+    found = simulate_discounted_reward(content, 0.5, 0.0, 7.0, 100.0, 0.5)
     assert found.value == pytest.approx(np.mean([7 + 0.5 + 0.5, 7 + 1.5 + 0.0]))
-    waits = discounted_reward(content, 0.5, 1e9, 7.0, 100.0, 0.5)
+    waits = simulate_discounted_reward(content, 0.5, 1e9, 7.0, 100.0, 0.5)
     assert waits.interval == pytest.approx((175.0, 175.0))
 
 
@@ -258,7 +258,9 @@ def test_the_control_has_its_exact_reward_and_no_interval():
         Arrivals(arms), {"greedy": "greedy", "index": "whittle"}, 1, 200, 3,
         np.random.default_rng(3),
     )  # fmt: skip
-    table = reward_table({250.0: play}, {250.0: 300.0}, {250.0: 260.0}).set_index("policy")
+    table = tabulate_policy_rewards({250.0: play}, {250.0: 300.0}, {250.0: 260.0}).set_index(
+        "policy"
+    )
     assert table.loc["greedy", ["reward", "half_width"]].tolist() == [260.0, 0.0]
     assert table.loc["greedy", "below"] == pytest.approx(100 * 40 / 300)
     moved = play.difference("index", "greedy").value
@@ -273,14 +275,14 @@ def test_losses_are_against_the_true_index_at_the_smallest_rate():
         for place, rate in enumerate((250.0, 0.5))
         for policy, rewards in earned.items()
     ]
-    said = of_policies(pd.DataFrame(rows, columns=["rate", "policy", "reward"]))
+    said = collect_policy_values(pd.DataFrame(rows, columns=["rate", "policy", "reward"]))
     assert said == pytest.approx({"most-gained": 0.25, "letter": 0.25, "blind": 0.5, "rarest": 0.5})
 
 
 def test_deviations_at_the_largest_rate_count_up_to_the_limit():
     busy, rare = np.array([[-0.1, 0.05, 0.2, 9.0]]), np.array([[np.nan, -0.5, 0.6, 0.7]])
     deviation = {250.0: busy, 5.0: 100 * busy, 0.5: rare}
-    said = of_deviation(deviation, np.array([0.4, 0.9, 1.0, 1.1]), [1e-4, 3e-4])
+    said = collect_deviation_values(deviation, np.array([0.4, 0.9, 1.0, 1.1]), [1e-4, 3e-4])
     assert list(said.values()) == [0.2, 0.1, 0.9, -0.5, 0.7, 3e-4, 2]
 
 
@@ -306,7 +308,7 @@ def test_words_on_numerical_procedures_follow_the_simulation():
 
 
 def test_the_shape_of_the_values_is_that_of_lemma_5():
-    shape = shape_of_values(results())
+    shape = measure_value_shape(results())
     assert 0 < shape["smallest slope"] < shape["largest slope"] <= 1 + 1e-9
     assert shape["least second difference"] > -1e-6
 
@@ -357,7 +359,7 @@ def test_deviation_is_the_ratio_at_every_content():
     [
         (lambda: follow_threshold([1.0], 0.5, 0), r"threshold must be a number in \(0, inf\)"),
         (lambda: follow_threshold([1.0], 1.0, 1), r"alpha must be .* \(0, 1\), got 1.0"),
-        (lambda: discounted_reward([[1.0]] * 2, 0.5, 1, 1, 1, 1.0), "discount must be"),
+        (lambda: simulate_discounted_reward([[1.0]] * 2, 0.5, 1, 1, 1, 1.0), "discount must be"),
         (lambda: printed_average_reward(1.5, 1, 1, 1), r"alpha must be .* \(0, 1\), got 1.5"),
         (lambda: printed_average_reward(0.5, 1, 1, 0), "epochs_between must be .* got 0"),
         (lambda: closed_form_deviation(four_sources(), [], [1.0]), "curves must number 4"),
@@ -370,9 +372,9 @@ def test_wrong_input_is_named(call, message):
 
 def test_seldom_reached_content_has_no_simulated_index():
     content = np.random.default_rng(1).exponential(1.0, 20_000)
-    value, half_width = page.simulated_index(content, 0.5, 1.0)
+    value, half_width = page.simulate_index(content, 0.5, 1.0)
     assert (value, half_width) == (
         (estimate := index_from_passages(content, 0.5, 1.0)).value,
         estimate.half_width,
     )
-    assert np.isnan(page.simulated_index(content, 0.5, 50.0)).all()
+    assert np.isnan(page.simulate_index(content, 0.5, 50.0)).all()

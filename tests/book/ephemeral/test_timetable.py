@@ -7,25 +7,25 @@ from analysis.ephemeral import four_sources, timetable
 from analysis.ephemeral.instances import even_decay_sources
 from book.ephemeral import many_copies as copies
 from book.ephemeral import timetable as page
-from book.ephemeral.many_copies import of_losses
+from book.ephemeral.many_copies import collect_loss_values
 
 
 def test_the_index_policy_loses_more_than_powers_of_two_ever_do():
-    hard = page.hard_rewards()
-    assert hard["index's loss"].min() > page.of_theorems()["eta-two"]
+    hard = page.compute_hard_rewards()
+    assert hard["index's loss"].min() > page.collect_theorem_values()["eta-two"]
     assert hard["index's loss"].tolist() == pytest.approx([0.03904, 0.04745], abs=1e-5)
-    assert (hard["timetable's loss"] < page.of_theorems()["eta-two"]).all()
+    assert (hard["timetable's loss"] < page.collect_theorem_values()["eta-two"]).all()
 
 
 def test_constants_are_rounded_to_the_safe_side():
-    found = page.of_theorems()
+    found = page.collect_theorem_values()
     assert found["excess"] == 0.0394
     assert found["promise"] > 0.962179
-    assert page.of_a_pair()["strict-loss"] == pytest.approx(0.3191, abs=1e-4)
+    assert page.collect_pair_values()["strict-loss"] == pytest.approx(0.3191, abs=1e-4)
 
 
 def test_losses_stay_within_what_is_proved():
-    by_budget = page.losses_by_budget([1, 10, 100], seed=0)
+    by_budget = page.compare_losses_by_budget([1, 10, 100], seed=0)
     assert (by_budget[["timetable", "powers of two"]].min(axis=1) >= -1e-12).all()
     assert (by_budget.timetable <= by_budget.proved).all()
 
@@ -43,15 +43,15 @@ def test_a_finite_run_of_the_index_policy_loses_no_less_than_nothing(size, budge
 
 
 def test_blocks_fill_the_line():
-    drawn = page.blocks(timetable(four_sources(), 2, odd_parts=(1,)))
+    drawn = page.list_blocks(timetable(four_sources(), 2, odd_parts=(1,)))
     ends = np.cumsum(drawn["length"])
     assert drawn["start"].tolist() == pytest.approx([0, *ends[:-1]])
     assert ends.iloc[-1] == pytest.approx(2)
 
 
 def test_copies_earn_the_bound_and_the_index_policy_does_not():
-    frame = copies.losses([1, 13], 12, seed=1)
-    found = of_losses(frame)
+    frame = copies.compute_losses([1, 13], 12, seed=1)
+    found = collect_loss_values(frame)
     assert found["exact"] == found["sets"] == 12
     assert found["index-exact"] < 12
     assert frame[frame.copies == 1]["two-level"].max() > 1e-3

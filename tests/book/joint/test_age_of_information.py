@@ -15,11 +15,11 @@ from book.joint import age_of_information as page
 def test_closed_forms_hold_in_simulations(discipline, load):
     """Of ages page by page, and of worths by the simulation of crawler and engine."""
     rngs = np.random.default_rng(7).spawn(12)
-    ages = [page.simulated_age(load, discipline, 12000, rng) for rng in rngs]
+    ages = [page.simulate_age(load, discipline, 12000, rng) for rng in rngs]
     age = Estimate.of(ages, level=0.9999)
     exact = page.mean_age(load, discipline)
     assert age.low - 0.01 * exact <= exact <= age.high + 0.01 * exact
-    worths = [page.simulated_worth(load, 0.4, discipline, 2500.0, rng) for rng in rngs]
+    worths = [page.simulate_worth(load, 0.4, discipline, 2500.0, rng) for rng in rngs]
     worth = Estimate.of(worths, level=0.9999)
     exact = page.mean_worth(load, 0.4, discipline)
     assert worth.low - 0.01 * exact <= exact <= worth.high + 0.01 * exact
@@ -31,7 +31,7 @@ def test_ages_of_one_among_several_sources_hold_in_simulations(discipline):
     heavy = 0.75 if discipline == page.DISCIPLINES[0] else 1.6
     for load, share in ((0.4, 0.3), (heavy, 0.6)):
         rngs = np.random.default_rng(8).spawn(12)
-        ages = [page.simulated_age(load, discipline, 8000, rng, share) for rng in rngs]
+        ages = [page.simulate_age(load, discipline, 8000, rng, share) for rng in rngs]
         age, exact = Estimate.of(ages, 0.9999), page.mean_age(load, discipline, share)
         assert age.low <= exact <= age.high
         assert age.half_width < 0.15 * exact
@@ -102,7 +102,7 @@ def test_worths_are_transforms_of_times_in_the_queue():
 def test_best_loads_are_the_best_of_a_grid():
     loads = np.linspace(0.01, 0.99, 9801)
     first = page.DISCIPLINES[0]
-    age, worth = page.best_loads(0.3)
+    age, worth = page.find_best_loads(0.3)
     ages = [page.mean_age(load, first) for load in loads]
     worths = [load * page.mean_worth(load, 0.3, first) for load in loads]
     assert age == pytest.approx(loads[np.argmin(ages)], abs=2e-4)

@@ -9,7 +9,7 @@ from book.joint import optimum as page
 
 @pytest.fixture(scope="module")
 def frame():
-    return page.random_systems(6, seed=1)
+    return page.solve_random_systems(6, seed=1)
 
 
 def test_bounds_optimum_and_policies_stand_in_their_order(frame):
@@ -19,7 +19,7 @@ def test_bounds_optimum_and_policies_stand_in_their_order(frame):
 
 
 def test_a_wrong_bound_or_gain_is_out_of_order():
-    right = page.solved(page.random_system(1, 0))
+    right = page.solve_system(page.sample_system(1, 0))
     assert right.in_order
     wrong = dataclasses.replace(right, phases=0.99 * right.optimum.gain)
     assert not wrong.in_order
@@ -28,6 +28,6 @@ def test_a_wrong_bound_or_gain_is_out_of_order():
 
 
 def test_windows_add_to_what_can_be_earned():
-    small = [page.scaled_system(0.01, 2.0, 6, 3, windows=both) for both in (False, True)]
+    small = [page.scale_four_sources(0.01, 2.0, 6, 3, windows=both) for both in (False, True)]
     whole, fresh = (system.solve().gain for system in small)
     assert fresh > whole

@@ -15,14 +15,16 @@ PLAN = page.Plan(horizon=30, warm_up=10, replications=2, seed=3)
 @pytest.fixture(scope="module")
 def frame():
     engine = Engine(350.0, 700)
-    return page.rewards(four_sources(), 1, engine, page.POLICIES, list(page.ORDERS), 0.33, PLAN)
+    return page.simulate_rewards(
+        four_sources(), 1, engine, page.POLICIES, list(page.ORDERS), 0.33, PLAN
+    )
 
 
 @pytest.fixture(scope="module")
 def true(frame):
-    best = page.estimates(frame, ["policy", "order"])["reward"].max()
+    best = page.estimate_means(frame, ["policy", "order"])["reward"].max()
     bound = phase_bound(four_sources(), 1, Engine(350.0, 1)).bound
-    return claims(page.check(best, bound, 3000, 1))
+    return claims(page.check_small_system(best, bound, 3000, 1))
 
 
 def test_the_announced_work_is_done(true):
@@ -44,20 +46,20 @@ def test_another_model_leaves_it_open(true, monkeypatch, fault):
         return right(sources, engine, *given, **options)
 
     monkeypatch.setattr(page, "simulate_engine", wrong)
-    falsified = verdicts(claims(page.check(0.0, 1.0, 3000, 1)))
+    falsified = verdicts(claims(page.check_small_system(0.0, 1.0, 3000, 1)))
     assert falsified == {"A-r-intro-engine": "open", "A-r-fut-engine": "open"}
 
 
 def test_a_bound_that_is_beaten_leaves_it_open():
-    falsified = verdicts(claims(page.check(180.0, 170.0, 3000, 1)))
+    falsified = verdicts(claims(page.check_small_system(180.0, 170.0, 3000, 1)))
     assert falsified == {"A-r-intro-engine": "open", "A-r-fut-engine": "open"}
 
 
 def test_orders_by_worth_earn_more_and_awareness_helps_first_come(frame):
-    order = page.gain(frame, ("blind", "worth"), ("blind", "first come"))
-    aware = page.gain(frame, ("queue, half price", "first come"), ("blind", "first come"))
+    order = page.estimate_gain(frame, ("blind", "worth"), ("blind", "first come"))
+    aware = page.estimate_gain(frame, ("queue, half price", "first come"), ("blind", "first come"))
     assert order.low > 0
     assert aware.value > 0
-    means = page.estimates(frame, ["policy", "order"])
+    means = page.estimate_means(frame, ["policy", "order"])
     assert (means["low"] <= means["reward"]).all()
     assert np.isfinite(means[["lost", "queue", "idle"]]).all(axis=None)

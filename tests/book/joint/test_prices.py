@@ -8,7 +8,7 @@ from book.joint import prices as page
 
 
 def test_index_and_bound_stand_the_checks():
-    found = page.checks(6, seed=3)
+    found = page.check_theorems(6, seed=3)
     assert found.index_error < 1e-9
     assert found.bound_error < 1e-7
     assert found.nested == 1.0
@@ -18,19 +18,19 @@ def test_index_and_bound_stand_the_checks():
 def test_a_wrong_index_is_noticed(monkeypatch, name):
     right = getattr(page, name)
     monkeypatch.setattr(page, name, lambda *given: 1.01 * right(*given))
-    assert page.checks(6, seed=3).index_error > 1e-4
+    assert page.check_theorems(6, seed=3).index_error > 1e-4
 
 
 def test_stale_pages_that_are_lost_leave_more_than_the_bound_of_whole_crawls():
-    whole, fresh, earned = page.stale_losses(20)
+    whole, fresh, earned = page.compute_stale_example(20)
     assert whole < earned < fresh
     assert whole == pytest.approx(20 / 5 * -np.expm1(-5), rel=1e-9)
 
 
 def test_frames_have_the_limits_of_part_one():
-    frame = page.indices(four_sources(), 0.0, 4)
+    frame = page.compute_indices(four_sources(), 0.0, 4)
     np.testing.assert_allclose(frame["all"], frame["free"], rtol=1e-12)
     np.testing.assert_allclose(frame["fresh"], frame["free"], rtol=1e-12)
-    bounds = page.bounds(Sources([2.0, 1.0], [1.0, 2.0], [0.5, 1.0]), 1, 4)
+    bounds = page.compute_bounds(Sources([2.0, 1.0], [1.0, 2.0], [0.5, 1.0]), 1, 4)
     assert (bounds["fresh"] >= bounds["all"] * (1 - 1e-9)).all()
     assert (np.diff(bounds["all"]) >= -1e-9).all()

@@ -8,7 +8,7 @@ from book.joint import robots_that_differ as page
 
 def test_losses_are_ordered_as_their_definitions_say():
     for prices in (False, True):
-        found = page.losses(12, 3, prices=prices)
+        found = page.compute_losses(12, 3, prices=prices)
         assert (found >= 0).all(axis=None)
         assert (found["one order"] <= found["fast first"]).all()
         assert (found["linear"] <= found["line"] + 1e-7).all()
@@ -18,7 +18,7 @@ def test_an_order_that_the_optimum_keeps_is_not_solved_for_again():
     rng = np.random.default_rng(11)
     kept = 0
     for _ in range(12):
-        model = page.drawn(rng, prices=True)
+        model = page.sample_system(rng, prices=True)
         best = model.solve()
         for first, lost in enumerate(page.order_losses(model, best)):
             own = model.solve(order=(first, 1 - first)).gain / best.gain - 1
@@ -31,7 +31,7 @@ def test_drawn_systems_have_a_fast_kind_first_and_prices_where_asked():
     rng = np.random.default_rng(2)
     for prices in (False, True):
         for _ in range(50):
-            model = page.drawn(rng, prices=prices)
+            model = page.sample_system(rng, prices=prices)
             fast, slow = model.kinds
             assert 0.1 <= slow.arrival_rate / fast.arrival_rate <= 0.9
             for kind in model.kinds:
@@ -40,7 +40,7 @@ def test_drawn_systems_have_a_fast_kind_first_and_prices_where_asked():
 
 
 def test_a_dear_kind_gives_way_to_the_other():
-    scan = page.by_price(5.0, 3, 3.0, 3)
+    scan = page.scan_prices(5.0, 3, 3.0, 3)
     assert scan["fast"].iloc[-1] < scan["fast"].iloc[0]
     assert scan["slow"].iloc[-1] > scan["slow"].iloc[0]
     for name in ("fast first", "slow first", "linear"):

@@ -18,7 +18,7 @@ def sources():
 
 def test_more_robots_come_close_to_the_bound_of_a_fast_engine(sources):
     """With an engine that indexes all at once, what is earned is the content of part I."""
-    frame = page.by_robots(sources, Engine(1e4, 200), 3, TRIAL)
+    frame = page.scan_robots(sources, Engine(1e4, 200), 3, TRIAL)
     whole = float((sources.u_star * -np.expm1(-sources.decay)).sum())
     last = frame.iloc[-1]
     assert last["aware"] == pytest.approx(whole, rel=0.05)
@@ -27,22 +27,22 @@ def test_more_robots_come_close_to_the_bound_of_a_fast_engine(sources):
 
 
 def test_a_queue_that_is_seen_earns_more_on_a_slow_engine(sources):
-    frame = page.by_robots(sources, Engine(25.0, 60), 2, TRIAL)
+    frame = page.scan_robots(sources, Engine(25.0, 60), 2, TRIAL)
     assert (frame["aware low"] > frame["blind high"]).all()
     assert (frame["aware low"] < frame["bound"]).all()
 
 
 def test_the_best_number_pays_for_its_crawls():
     frame = pd.DataFrame({"robots": [1, 2], "aware": [10.0, 12.0], "crawls": [1.0, 2.0]})
-    assert page.best_robots(frame, 1.0) == 2
-    assert page.best_robots(frame, 3.0) == 1
+    assert page.choose_robots(frame, 1.0) == 2
+    assert page.choose_robots(frame, 3.0) == 1
 
 
 def test_orders_and_plan_are_those_of_the_simulation(sources):
     engine = Engine(25.0, 60)
-    orders = page.by_order(sources, engine, 2, TRIAL)
+    orders = page.compare_orders(sources, engine, 2, TRIAL)
     assert orders["order"].tolist() == ["first", "last", "worth", "loss"]
     assert (orders["low"] <= orders["reward"]).all()
-    found = page.plan(sources, engine, 2, "worth", TRIAL)
+    found = page.plan_crawls(sources, engine, 2, "worth", TRIAL)
     assert found["crawls per epoch"].sum() <= 2 + 1e-12
     assert (found["pages per epoch"] <= sources.arrival_rate + 1e-9).all()

@@ -6,11 +6,11 @@ import pytest
 from analysis.ephemeral.optimum.static import random_reward
 from analysis.ephemeral.sources import four_sources
 from analysis.learning.scheme.thresholds import soft_threshold_value
-from book.learning.exercises import crawls_by_unit, lifetimes, one_crawl
+from book.learning.exercises import compare_units, find_one_crawl_kappa, least_lifetimes
 
 
 def test_no_learner_depends_on_the_unit_of_content():
-    assert (crawls_by_unit(200).to_numpy() == 100).all()
+    assert (compare_units(200).to_numpy() == 100).all()
 
 
 def test_without_steepness_each_source_is_crawled_every_other_epoch():
@@ -22,7 +22,7 @@ def test_without_steepness_each_source_is_crawled_every_other_epoch():
 
 def test_the_upper_bounds_crawl_one_source_at_the_kappa_that_is_found():
     sources = four_sources()
-    kappa, reward = one_crawl(sources)
+    kappa, reward = find_one_crawl_kappa(sources)
     found = soft_threshold_value(sources, sources.u_star, kappa)
     assert found.engaged == pytest.approx(1, abs=1e-9)
     assert reward < random_reward(sources, np.full(4, 0.25))
@@ -30,7 +30,7 @@ def test_the_upper_bounds_crawl_one_source_at_the_kappa_that_is_found():
 
 def test_the_lifetimes_are_the_least():
     sources = four_sources()
-    ages = lifetimes(sources)
+    ages = least_lifetimes(sources)
     assert (sources.alpha**ages <= 0.01).all()
     assert (sources.alpha ** (ages - 1) > 0.01).all()
     assert ages.dtype == np.int64

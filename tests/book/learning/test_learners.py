@@ -42,38 +42,38 @@ def saved(monkeypatch):
 
 
 def test_all_learners_meet_the_same_arrivals_at_every_budget():
-    runs = page.compare(four_sources(), [1, 2], horizon=40, replications=2, seed=1)
+    runs = page.compare_by_budget(four_sources(), [1, 2], horizon=40, replications=2, seed=1)
     assert set(runs[1]) == set(runs[2]) == set(figures.STYLES) == set(page.SHORT.values())
     assert all(c.expected.shape == (2, 40) for row in runs.values() for c in row.values())
 
 
 def test_adaptive_version_is_done_while_it_loses_little(monkeypatch):
     ucb, blind = page.SHORT["ce"], page.SHORT["blind"]
-    every = page.side_by_side
+    every = page.list_learners
 
     def two(sources, budget):
         return {name: every(sources, budget)[name] for name in (ucb, blind)}
 
-    monkeypatch.setattr(page, "side_by_side", two)
-    true = page.compare(four_sources(), [1], horizon=2000, replications=4, seed=1)
+    monkeypatch.setattr(page, "list_learners", two)
+    true = page.compare_by_budget(four_sources(), [1], horizon=2000, replications=4, seed=1)
     assert verdicts(claims(true)) == {"A-r-fut-adaptive": "done"}
     assert_turns(claims, (true,), ({1: {ucb: true[1][blind]}},), ["A-r-fut-adaptive"])
 
 
 def test_who_leads_follows_the_losses():
-    one = page.leaders({"few": {1: both(0.02, 0.05)}})
+    one = page.describe_leaders({"few": {1: both(0.02, 0.05)}})
     assert one == "- few, $M = 1$: **certainty equivalence, UCB** loses least, 2%."
-    other = page.leaders({"few": {1: both(0.05, 0.02)}})
+    other = page.describe_leaders({"few": {1: both(0.05, 0.02)}})
     assert "**certainty equivalence, Thompson** loses least" in other
     rng = np.random.default_rng(0)
     noisy = curves(0.02)
     noisy = replace(noisy, expected=noisy.expected + 0.01 * rng.standard_normal(4)[:, None])
-    tied = page.leaders({"few": {1: {"one": curves(0.02), "two": noisy}}})
+    tied = page.describe_leaders({"few": {1: {"one": curves(0.02), "two": noisy}}})
     assert "not significantly more" in tied
 
 
 def test_the_table_shows_loss_with_half_its_interval():
-    cells = page.loss_table(both(0.02, 0.6))
+    cells = page.tabulate_losses(both(0.02, 0.6))
     assert cells.loc["certainty equivalence, UCB", "loss (%)"] == pytest.approx(2.0)
     assert cells.loc["certainty equivalence, UCB", "± (95%)"] == pytest.approx(0.205, abs=1e-3)
     assert cells.loc["certainty equivalence, UCB", "epochs to 95%"] == "0"  # no interval
@@ -81,7 +81,7 @@ def test_the_table_shows_loss_with_half_its_interval():
 
 
 def test_a_loss_above_the_limit_is_not_within():
-    rows = page.within({1: both(0.0002, 0.002, spread=1e-5)}, 0.1)
+    rows = page.check_within_limit({1: both(0.0002, 0.002, spread=1e-5)}, 0.1)
     assert list(rows["within 0.1%"]) == [True, False]
 
 
@@ -120,7 +120,7 @@ def test_the_loss_is_saved_as_drawn(monkeypatch):
     late = curves(0.0, spread=0.0)
     late = replace(late, expected=np.where(np.arange(400) < 200, late.expected, 0.5))
     monkeypatch.setattr(figures, "save_data", lambda *given: kept.update(runs=given[1]))
-    figures.save_loss("id", {1: both(0.05, 0.2) | {"LSPE(0), corrected": late}}, 4)
+    figures.draw_loss("id", {1: both(0.05, 0.2) | {"LSPE(0), corrected": late}}, 4)
     data, caption = kept["id"]
     ends = data.groupby("learner")["mean"].last()
     assert ends[page.SHORT["ce"]] == pytest.approx(5.0)
@@ -145,7 +145,7 @@ def test_the_scheme_of_2019_may_lead_or_diverge(saved):
 
 @pytest.mark.parametrize("budget", [1, 2])
 def test_every_learner_plays(budget):
-    made = page.side_by_side(four_sources(), budget)
+    made = page.list_learners(four_sources(), budget)
     assert len(made) == 8
     curves = compare_learners(
         four_sources(),
@@ -162,7 +162,7 @@ def test_every_learner_plays(budget):
 
 def test_many_sources_leave_out_what_does_not_fit():
     many = random_sources(20, np.random.default_rng(1))
-    made = page.side_by_side(many, 3)
+    made = page.list_learners(many, 3)
     assert "joint Q-learning" not in made
     scheme = made["LSPE(0), corrected"]()
     assert (scheme.options.threshold, scheme.options.features) == ("constant", "linear")
@@ -172,7 +172,7 @@ def test_many_sources_leave_out_what_does_not_fit():
 
 def test_a_budget_above_the_number_of_sources_is_refused():
     with pytest.raises(ValueError, match=r"budget must be an integer in \[1, 4\], got 5"):
-        page.side_by_side(four_sources(), 5)
+        page.list_learners(four_sources(), 5)
 
 
 def regrets(lost, half=0.001, limit=0.1):
@@ -188,25 +188,25 @@ def regrets(lost, half=0.001, limit=0.1):
 
 
 def test_sentences_follow_the_numbers():
-    easy = page.hard_case_sentences(regrets({}), 0.1)
+    easy = page.describe_hard_cases(regrets({}), 0.1)
     assert easy.count("UCB loses least, 2.0%") == len(CASES)
     assert easy.count("all hold.") == len(CASES)
     assert easy.endswith("**UCB**. It holds in every case.")
-    hard = page.hard_case_sentences(regrets({("drifting", name): 0.3 for name in LEARNERS}), 0.1)
+    hard = page.describe_hard_cases(regrets({("drifting", name): 0.3 for name in LEARNERS}), 0.1)
     assert "none holds" in hard
     assert hard.endswith("It does not hold in: drifting.")
     one = regrets({("drifting", "UCB"): 0.3})
-    assert "all hold but UCB." in page.hard_case_sentences(one, 0.1)
-    assert page.most_robust(one) == "Thompson"
-    assert page.holding(one)["UCB"] == [case for case in CASES if case != "drifting"]
+    assert "all hold but UCB." in page.describe_hard_cases(one, 0.1)
+    assert page.find_most_robust(one) == "Thompson"
+    assert page.list_held_cases(one)["UCB"] == [case for case in CASES if case != "drifting"]
 
 
 def test_intervals_that_overlap_are_said():
-    assert "intervals of Thompson overlap" in page.hard_case_sentences(regrets({}, half=0.006), 0.1)
+    assert "intervals of Thompson overlap" in page.describe_hard_cases(regrets({}, half=0.006), 0.1)
 
 
 def test_the_table_marks_who_does_not_hold():
-    cells = page.regret_table(regrets({("drifting", "UCB"): 0.3}))
+    cells = page.tabulate_regrets(regrets({("drifting", "UCB"): 0.3}))
     assert cells.loc["UCB", "drifting"] == "30.0 ± 0.1 (does not hold)"
     assert cells.loc["UCB", "empty start"] == "2.0 ± 0.1"
     assert list(cells.columns) == list(CASES)
@@ -221,11 +221,11 @@ def test_whether_a_memory_costs_follows_the_regrets():
 
 @pytest.fixture(scope="module")
 def confirmed():
-    return page.one_age_runs(4000, 4, 0)
+    return page.run_at_one_age(4000, 4, 0)
 
 
 def test_optimism_keeps_a_wrong_estimate_and_draws_do_not(confirmed):
-    rows = page.one_age_table(confirmed)
+    rows = page.tabulate_one_age(confirmed)
     assert rows.loc["UCB", "largest (%)"] > 3
     assert rows.loc["UCB", "mean (%)"] > 2 * rows.loc["Thompson", "mean (%)"]
     assert rows.loc["Thompson", "largest (%)"] < 1

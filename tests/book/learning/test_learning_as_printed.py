@@ -27,35 +27,37 @@ RAW = LspeOptions.as_printed(kappa=2.0, scale=1.0)
 @cache
 def by_kappa():
     options = {k: LspeOptions.as_printed(kappa=k) for k in (0.5, 2.0, 10.0)}
-    return page.play_all(FOUR, options, **LENGTH)
+    return page.run_all(FOUR, options, **LENGTH)
 
 
 @cache
 def results():
     """What the page finds, from fewer and shorter runs."""
-    cures, raw = page.with_cures(PRINTED), page.with_cures(RAW)
+    cures, raw = page.list_cures(PRINTED), page.list_cures(RAW)
     both = ("with both cures", "with neither")
-    return page.Found(
+    return page.Results(
         sources=FOUR,
         kappa=2.0,
         value_step=0.05,
         horizon=10_000,
-        runs=page.play_all(FOUR, cures, **LENGTH),
-        raw=page.play_all(FOUR, {name: raw[name] for name in both}, **LENGTH),
-        by_c=page.by_step(FOUR, [2.0], [0.1, 1e-4], value_step=0.05, horizon=600, runs=3, seed=1),
-        divisors=page.bounds_by_divisor(FOUR, 2.0),
+        runs=page.run_all(FOUR, cures, **LENGTH),
+        raw=page.run_all(FOUR, {name: raw[name] for name in both}, **LENGTH),
+        by_c=page.run_by_step(
+            FOUR, [2.0], [0.1, 1e-4], value_step=0.05, horizon=600, runs=3, seed=1
+        ),
+        divisors=page.evaluate_bounds(FOUR, 2.0),
         best=long_run_cycle(FOUR, "whittle", 1).average_reward,
         ceiling=260.4,
-        steepness=page.steepness(FOUR, by_kappa(), 1500),
-        free=page.free_runs(FOUR, cures["with neither"], runs=4, **ONCE),
-        free_raw=page.free_runs(FOUR, raw["with neither"], runs=2, **ONCE),
-        condition=page.conditions(FOUR, 2.0, 300, 1),
+        steepness=page.measure_steepness(FOUR, by_kappa(), 1500),
+        free=page.run_without_cures(FOUR, cures["with neither"], runs=4, **ONCE),
+        free_raw=page.run_without_cures(FOUR, raw["with neither"], runs=2, **ONCE),
+        condition=page.condition_numbers(FOUR, 2.0, 300, 1),
         projected=150.0,
         unprojected=200.0,
         raw_projected=250.0,
         raw_unprojected=255.0,
         decay_matters=page.decay_matters(FOUR, PRINTED, horizon=200, seed=1),
-        estimated=page.estimated(FOUR, **ONCE),
+        estimated=page.learn_from_crawls(FOUR, **ONCE),
     )
 
 
@@ -71,10 +73,10 @@ def falsified(patch):
         FOUR.arrival_rate[order], FOUR.mean_utility[order], FOUR.decay_rate[order]
     )
     equal = Sources(np.full(4, 250.0), np.full(4, 0.5), np.full(4, 0.7))
-    cured, raw = dict.fromkeys(true.runs, true.runs["with both cures"]), page.with_cures(RAW)
+    cured, raw = dict.fromkeys(true.runs, true.runs["with both cures"]), page.list_cures(RAW)
     one = {"selection": "one-of-n", "gradient": "own arm"}
     single = {k: LspeOptions.as_printed(kappa=k, **one) for k in (0.5, 2.0, 10.0)}
-    cures = page.with_cures(PRINTED)
+    cures = page.list_cures(PRINTED)
     with patch.context() as only:
         only.setattr(page, "Lspe", lambda _, options: Lspe(FOUR, options))
         unused = page.decay_matters(FOUR, PRINTED, horizon=200, seed=1)
@@ -89,15 +91,17 @@ def falsified(patch):
             "sources in another order": {"sources": reversed_sources},
             "equal sources": {"sources": equal},
             "exactly one source is drawn": {
-                "steepness": page.steepness(FOUR, page.play_all(FOUR, single, **LENGTH), 1500)
+                "steepness": page.measure_steepness(
+                    FOUR, page.run_all(FOUR, single, **LENGTH), 1500
+                )
             },
             "a steep logit of raw states": {
-                "free": page.free_runs(
+                "free": page.run_without_cures(
                     FOUR, replace(raw["with neither"], kappa=10.0), runs=2, horizon=50, seed=1
                 )
             },
             "projected thresholds": {
-                "free": page.free_runs(FOUR, cures["projection alone"], runs=4, **ONCE)
+                "free": page.run_without_cures(FOUR, cures["projection alone"], runs=4, **ONCE)
             },
             "raw states": {"divisors": dict(reversed(true.divisors.items()))},
             "decay rates that are not used": {"decay_matters": unused},
@@ -129,24 +133,24 @@ def test_verdicts_of_the_documents_own_model():
 
 
 def test_what_the_bounds_are_worth_depends_on_the_divisor():
-    worth = page.bounds_by_divisor(FOUR, 2.0)
+    worth = page.evaluate_bounds(FOUR, 2.0)
     first = worth["the largest u*"]
     assert first.average_reward == soft_threshold_value(FOUR, FOUR.u_star, 2.0).average_reward
     assert round(first.average_reward, -1) == 160
     assert worth["nothing (raw states)"].average_reward < 100
-    table = page.divisor_table(worth)
+    table = page.tabulate_divisors(worth)
     assert table.loc["the largest u*", "sources crawled"] == first.engaged
 
 
 def test_thresholds_of_a_projected_run_end_on_their_bounds():
     assert page.share_at_bounds(FOUR, PRINTED, horizon=1500, runs=2, seed=1) == 1.0
-    free = page.with_cures(PRINTED)["regularisation alone"]
+    free = page.list_cures(PRINTED)["regularisation alone"]
     assert page.share_at_bounds(FOUR, free, horizon=1500, runs=2, seed=1) < 0.5
 
 
 def test_free_runs_are_those_of_the_compiled_loop():
-    free = page.with_cures(PRINTED)["with neither"]
-    found = page.free_runs(FOUR, free, horizon=600, runs=2, seed=1)
+    free = page.list_cures(PRINTED)["with neither"]
+    found = page.run_without_cures(FOUR, free, horizon=600, runs=2, seed=1)
     for stream, over in zip(np.random.default_rng(1).spawn(2), found.diverged, strict=True):
         learner = Lspe(FOUR, free)
         learner.play(FOUR, mean_content(FOUR, 600), 1, stream)
@@ -166,12 +170,12 @@ def test_mixtures_agree_with_the_best_thresholds():
     scale = float(FOUR.u_star.max())
     for projected in (True, False):
         _, exact = best_soft_thresholds(FOUR, 2.0, 1.0, projected=projected)
-        found = page.best_mixture(FOUR, 2.0, 1.0, scale=scale, projected=projected)
+        found = page.find_best_mixture(FOUR, 2.0, 1.0, scale=scale, projected=projected)
         assert found == pytest.approx(exact.average_reward, abs=0.01)
 
 
 def test_the_cures_are_those_of_the_paper():
-    cures = page.with_cures(PRINTED)
+    cures = page.list_cures(PRINTED)
     said = {name: (o.projected, o.regulariser != "none") for name, o in cures.items()}
     assert said == {
         "with both cures": (True, True),
@@ -187,7 +191,7 @@ def test_steepness_holds_runs_and_exact_values():
 
 
 def test_centred_features_are_better_conditioned():
-    condition = page.conditions(FOUR, 2.0, 300, 1)
+    condition = page.condition_numbers(FOUR, 2.0, 300, 1)
     assert isinstance(condition, pd.DataFrame)
     assert (condition.iloc[:, 2] < 0.01 * condition.iloc[:, 1]).all()
 
@@ -204,7 +208,7 @@ def test_curves_that_all_diverged_have_no_reward():
 
 def test_a_small_step_leaves_thresholds_off_the_bounds_that_a_large_one_drives_them_to():
     length = {"value_step": 0.05, "horizon": 600, "runs": 3, "seed": 1}
-    found = page.by_step(FOUR, [2.0], [0.1, 1e-6], **length)
+    found = page.run_by_step(FOUR, [2.0], [0.1, 1e-6], **length)
     assert found["at_bounds"].tolist() == [1.0, 0.0]
     bounds = soft_threshold_value(FOUR, FOUR.u_star, 2.0)
     stuck, free = found.itertuples()
@@ -215,7 +219,7 @@ def test_a_small_step_leaves_thresholds_off_the_bounds_that_a_large_one_drives_t
 
 @pytest.fixture(scope="module")
 def divisors():
-    return page.bounds_by_divisor(FOUR, 2.0)
+    return page.evaluate_bounds(FOUR, 2.0)
 
 
 def points(*counts):
@@ -225,7 +229,7 @@ def points(*counts):
 
 
 def test_all_is_said_of_runs_that_stick_at_their_bounds(divisors):
-    said = page.statements(divisors, 1.0, 160.0, (175.7, 208.3), points(1.4, 0.9, 0.3))
+    said = page.collect_predicates(divisors, 1.0, 160.0, (175.7, 208.3), points(1.4, 0.9, 0.3))
     assert set(said.values()) == {True}
 
 
@@ -240,11 +244,13 @@ def test_all_is_said_of_runs_that_stick_at_their_bounds(divisors):
 )
 def test_a_sentence_is_silent_where_it_is_false(divisors, changed, silent):
     true = {"share": 1.0, "earned": 160.0, "simple": (175.7, 208.3), "points": points(1.4, 0.9)}
-    said = page.statements(divisors, **(true | changed))
+    said = page.collect_predicates(divisors, **(true | changed))
     assert {name for name, holds in said.items() if not holds} == silent
 
 
 def test_the_unit_does_not_decide_where_all_divisors_earn_alike(divisors):
     one = divisors["the largest u*"]
     same = {"one": one, "other": one}
-    assert not page.statements(same, 1.0, 160.0, (175.7, 208.3), points(1.0))["unit-decides"]
+    assert not page.collect_predicates(same, 1.0, 160.0, (175.7, 208.3), points(1.0))[
+        "unit-decides"
+    ]

@@ -22,7 +22,7 @@ TOP = float(FOUR.u_star.max())
 def experiment(**changes):
     given = {
         "options": OPTIONS,
-        "initial": page.starts(FOUR, 1, 1.0),
+        "initial": page.initial_thresholds(FOUR, 1, 1.0),
         "horizon": 300,
         "replications": 3,
         "of_variants": 2,
@@ -49,20 +49,20 @@ def test_runs_are_made_once_and_variants_share_their_draws():
 
 
 def test_the_bad_start_puts_back_what_the_index_policy_crawls():
-    initial = page.starts(FOUR, 1, 0.5)
+    initial = page.initial_thresholds(FOUR, 1, 0.5)
     crawled = long_run_cycle(FOUR, "whittle", 1).frequency > 0
     np.testing.assert_array_equal(initial[page.BAD], np.where(crawled, 0.5 * TOP, 0.0))
     assert not initial[page.ZERO].any()
 
 
 def test_the_options_that_differ_are_named():
-    table = page.differences()
+    table = page.list_differences()
     assert table.loc["reward"].tolist() == ["all", "crawled"]
     assert "limit" not in table.index
 
 
 def test_each_variant_takes_back_one_correction():
-    base, *others = page.variants(OPTIONS, TOP).values()
+    base, *others = page.list_variants(OPTIONS, TOP).values()
     assert base == OPTIONS
     changed = [
         {name for name, value in o.__dict__.items() if value != OPTIONS.__dict__[name]}
@@ -74,7 +74,7 @@ def test_each_variant_takes_back_one_correction():
 def test_the_gradient_formula_needs_both_corrections():
     points = np.random.default_rng(0).normal(0, 0.2, (1, 2, 3))
     two = type(FOUR)(FOUR.arrival_rate[:2], FOUR.mean_utility[:2], FOUR.decay_rate[:2])
-    table = page.gradient_table(two, points, OPTIONS)
+    table = page.tabulate_gradient_errors(two, points, OPTIONS)
     errors = table["largest relative error"]
     assert errors["corrected"] < 1e-5 < 0.1 < errors.drop("corrected").min()
     policy = FrozenPolicy(FOUR, OPTIONS, 1, 4)
@@ -91,15 +91,15 @@ def test_tables_hold_the_runs(monkeypatch):
     late = one.play(1, page.BAD).late()
     bad = ablation[ablation.start == page.BAD].iloc[0]
     assert (bad.reward, bad.low, bad.high) == (late.value, late.low, late.high)
-    table = page.ablation_table(ablation)
+    table = page.tabulate_ablation(ablation)
     assert list(table.index) == list(chosen)
     assert table.loc["corrected", f"runs, {page.ZERO}"] == 3
-    tuned = page.tune(one, 1, "step", [0.003, 0.1])
+    tuned = page.tune_option(one, 1, "step", [0.003, 0.1])
     assert tuned.loc[0.1, page.BAD] == ablation.reward.iloc[3]
     assert tuned[f"{page.BAD}, lowest run"].le(tuned[page.BAD]).all()
-    exact = page.exact_by_kappa(FOUR, OPTIONS, 1, 3, [10.0])
+    exact = page.evaluate_by_kappa(FOUR, OPTIONS, 1, 3, [10.0])
     assert exact.loc[10.0].is_monotonic_increasing
-    left = page.remains(one, [1], 3)
+    left = page.decompose_loss(one, [1], 3)
     column = left[f"M = 1, {page.BAD}"]
     assert column["at the start"] < column["climbed off-line"]
     assert column["learned"] == pytest.approx(late.value)
@@ -111,29 +111,29 @@ def test_pictures_show_what_was_found(monkeypatch):
     monkeypatch.setattr(page, "save_value", lambda id, value, **_: values.update({id: value}))
     one = experiment()
     runs = {start: one.play(1, start) for start in one.initial}
-    figures.save_curves(runs, {"index policy": 260.4, "constant": 250.0}, 1)
+    figures.draw_curves(runs, {"index policy": 260.4, "constant": 250.0}, 1)
     late = runs[page.BAD].late()
     assert (
         f"bad start: {late.value:.1f} ± {late.half_width:.1f}, 3 runs"
         in (kept["learning-corrected-curves"]["caption"])
     )
-    monkeypatch.setattr(page, "keep", values.update)
+    monkeypatch.setattr(page, "save_predicates", values.update)
     page.save_learned(runs, {page.ZERO: np.ones(3), page.BAD: np.zeros(3)}, 1.0, 80.0)
     assert values["learns"]
     assert (values["corrected-zero-optimal"], values["corrected-bad-optimal"]) == (3, 0)
-    by_step = page.tune(one, 1, "step", [0.003])
-    exact = page.exact_by_kappa(FOUR, OPTIONS, 1, 3, [10.0])
-    by_kappa = page.tune(one, 1, "kappa", [10.0]).join(exact)
-    figures.save_tuning(by_kappa, by_step, 1.0, 1)
+    by_step = page.tune_option(one, 1, "step", [0.003])
+    exact = page.evaluate_by_kappa(FOUR, OPTIONS, 1, 3, [10.0])
+    by_kappa = page.tune_option(one, 1, "kappa", [10.0]).join(exact)
+    figures.draw_tuning(by_kappa, by_step, 1.0, 1)
     page.save_safe_step(by_step, 1.0)
     assert values["corrected-safe-step"] == 0.003
     assert values["corrected-some-step-is-safe"]
 
 
 def test_a_loss_that_is_drawn_at_the_floor_is_not_written_as_the_floor():
-    assert figures.loss_in_words(100.0, 100.0) == "less than 0.01%"
-    assert figures.loss_in_words(101.0, 100.0) == "less than 0.01%"
-    assert figures.loss_in_words(97.5, 100.0) == "2.5%"
+    assert figures.describe_loss(100.0, 100.0) == "less than 0.01%"
+    assert figures.describe_loss(101.0, 100.0) == "less than 0.01%"
+    assert figures.describe_loss(97.5, 100.0) == "2.5%"
 
 
 def test_a_gradient_that_vanishes_has_an_error_all_the_same():
@@ -146,7 +146,7 @@ def test_a_gradient_that_vanishes_has_an_error_all_the_same():
 
 def learning(zero=257.0, bad=255.0, undrawn=260.0, at_bad=80.0):
     kept = {page.ZERO: np.full(3, undrawn), page.BAD: np.full(3, undrawn)}
-    return page.of_learning(260.0, at_bad, {page.ZERO: zero, page.BAD: bad}, kept)
+    return page.collect_learning_predicates(260.0, at_bad, {page.ZERO: zero, page.BAD: bad}, kept)
 
 
 def test_what_is_said_of_learning_turns():
@@ -157,20 +157,20 @@ def test_what_is_said_of_learning_turns():
 
 
 def test_what_is_said_of_the_climbs_turns():
-    assert page.of_climbing(260.0, 259.9, 257.0) == {
+    assert page.collect_climb_predicates(260.0, 259.9, 257.0) == {
         "climb-is-certain": True,
         "constant-is-less": True,
     }
-    assert page.of_climbing(260.0, 250.0, 250.0) == {
+    assert page.collect_climb_predicates(260.0, 250.0, 250.0) == {
         "climb-is-certain": False,
         "constant-is-less": False,
     }
 
 
 def test_intervals_of_poor_and_rich_sources_may_meet():
-    assert page.of_the_projection(FOUR) == (0, 2, True)
+    assert page.compare_projected_intervals(FOUR) == (0, 2, True)
     alike = Sources([5.0, 5.0], [1.0, 1.1], [0.5, 0.5])
-    assert page.of_the_projection(alike) == (1, 0, False)
+    assert page.compare_projected_intervals(alike) == (1, 0, False)
 
 
 def test_a_wall_costs_where_the_intervals_are_apart_and_the_reward_falls():
@@ -191,7 +191,9 @@ def test_what_is_said_of_the_second_budget_turns(changed, silent):
     def said(climbed=337.0, learned=290.0, stuck=327.0):
         columns = {"index policy": 340.0, "climbed off-line": climbed, "learned": learned}
         bad = pd.Series(columns)
-        return page.of_what_remains(pd.Series(columns | {"climbed off-line": 330.0}), bad, stuck)
+        return page.collect_remaining_predicates(
+            pd.Series(columns | {"climbed off-line": 330.0}), bad, stuck
+        )
 
     assert set(said().values()) == {True}
     assert not said(**changed)[silent]

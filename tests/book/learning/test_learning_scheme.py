@@ -28,8 +28,8 @@ TWO = Sources(FOUR.arrival_rate[:2], FOUR.mean_utility[:2], FOUR.decay_rate[:2])
 FASTER = replace(FOUR, decay_rate=1.1 * FOUR.decay_rate)
 AGES = np.arange(1, 21)[:, None]
 AT = np.random.default_rng(1).normal(0, 0.2, (2, 2, 3))
-OWN = page.readings(2.0)[page.OWN][0]
-PRINTED = page.readings(2.0)[page.AS_PRINTED][0]
+OWN = page.list_readings(2.0)[page.OWN][0]
+PRINTED = page.list_readings(2.0)[page.AS_PRINTED][0]
 
 
 @cache
@@ -42,9 +42,9 @@ def content():
         budget=1,
         lifetime=5,
         thinning=equations.thinning_error(25.0, 0.3, 10),
-        left=page.interest_left(FOUR),
+        left=page.integrate_interest(FOUR),
         draws=draws,
-        misses=page.content_misses(draws[:100], 0.7, (5, 100), range(3, 100, 7)),
+        misses=page.measure_content_misses(draws[:100], 0.7, (5, 100), range(3, 100, 7)),
         orbit=FOUR.state_at_age(AGES[:12]),
         cycle=long_run_cycle(FOUR, "whittle", 1),
         contents=simulate(FOUR, "whittle", 1, 200, initial_state="fresh").state[:, 100:],
@@ -58,7 +58,7 @@ def content():
 @cache
 def index():
     visited = FOUR.state_at_age(np.random.default_rng(2).integers(1, 12, (12, 4)))
-    levels = page.thresholds_at(FOUR, visited)
+    levels = page.compute_thresholds(FOUR, visited)
     by_age = {way: equations.indices_as_printed(FOUR, AGES, way) for way in equations.ROUNDINGS}
     return page.Index(
         sources=FOUR,
@@ -68,15 +68,17 @@ def index():
         closed=whittle_index_at_age(FOUR, np.broadcast_to(AGES, (20, 4))),
         defined=1e-12,
         outside=equations.index_as_printed(FOUR, 1.1 * FOUR.u_star),
-        passive_ages=page.best_ages(FOUR),
+        passive_ages=page.find_best_ages(FOUR),
         beyond=page.share_beyond(FOUR, visited),
-        same_crawls=page.ranks_as_the_index(FOUR, 20),
+        same_crawls=page.ranks_like_index(FOUR, 20),
         reward=long_run_cycle(FOUR, "whittle", 1).average_reward,
         ceiling=relaxed_bound(FOUR, 1)[0],
-        agreement=page.threshold_agreement(FOUR, visited, levels, (1, 2)),
-        least_change=page.least_change(FOUR, visited[:3], levels[:3], np.random.default_rng(0)),
+        agreement=page.measure_threshold_agreement(FOUR, visited, levels, (1, 2)),
+        least_change=page.find_least_change(
+            FOUR, visited[:3], levels[:3], np.random.default_rng(0)
+        ),
         fit=equations.fitted_thresholds(FOUR, 1),
-        repeats={m: page.repetition(FOUR, m) for m in (1, 2, 3)},
+        repeats={m: page.measure_repetition(FOUR, m) for m in (1, 2, 3)},
     )
 
 
@@ -92,11 +94,11 @@ def learning():
     return page.Rule(
         sources=FOUR,
         kappa=2.0,
-        logit=page.nearness_of_the_logit(FOUR, 2.0),
+        logit=page.compare_logit_with_step(FOUR, 2.0),
         transitions=chains.check_transitions(TWO, AT[0], PRINTED),
         poisson=chains.check_poisson(TWO, AT[0], OWN),
         recursion=chains.check_recursion(TWO, AT[0], OWN),
-        gradients=page.gradient_table(page.check_gradients(TWO, AT[:1], 2.0)),
+        gradients=page.tabulate_gradient_errors(page.check_gradients(TWO, AT[:1], 2.0)),
         points=1,
         ranks=chains.ranks_after_two_steps(phi),
         length=phi.shape[1],
@@ -140,7 +142,7 @@ def falsified(patch):
             return measure()
 
     one_draw = LspeOptions.corrected(kappa=2.0)
-    ways = page.readings(2.0)
+    ways = page.list_readings(2.0)
     exchanged = ways | {
         page.AS_PRINTED: ways[page.OWN],
         page.HARVEST: ways[page.CORRECTED],
@@ -153,7 +155,7 @@ def falsified(patch):
         "contents": np.repeat(FOUR.u[:, None], 100, axis=1),
     }
     visited = FOUR.state_at_age(rng.integers(1, 12, (12, 4)))
-    lower = 0.5 * page.thresholds_at(FOUR, visited)
+    lower = 0.5 * page.compute_thresholds(FOUR, visited)
     phi = features_met()
     crawled = range(3, 100, 7)
     return {
@@ -172,11 +174,12 @@ def falsified(patch):
                 page,
                 "windowed_content",
                 lambda drawn, decay, life, _: windowed(drawn, decay, life, crawled),
-                lambda: page.content_misses(held.draws[:100], 0.7, (5, 100), crawled),
+                lambda: page.measure_content_misses(held.draws[:100], 0.7, (5, 100), crawled),
             )
         ),
         "content dropped when nothing is left of it": of_content(
-            lifetime=99, misses=page.content_misses(held.draws[:100], 0.7, (99, 100), crawled)
+            lifetime=99,
+            misses=page.measure_content_misses(held.draws[:100], 0.7, (99, 100), crawled),
         ),
         "contents of other decay rates": of_content(orbit=FASTER.state_at_age(AGES[:12])),
         "a crawl comes an epoch late": of_content(orbit=FOUR.state_at_age(AGES[:12] + 1)),
@@ -193,13 +196,15 @@ def falsified(patch):
         "ages counted from the end": of_index(
             closed=whittle_index_at_age(FOUR, np.broadcast_to(AGES[::-1], (20, 4)))
         ),
-        "charges that are paid out": of_index(passive_ages=page.best_ages(FOUR, -page.CHARGES)),
+        "charges that are paid out": of_index(
+            passive_ages=page.find_best_ages(FOUR, -page.CHARGES)
+        ),
         "the bracket an epoch on": of_index(
             ceil=equations.indices_as_printed(FOUR, AGES + 1, "ceil")
         ),
         "thresholds half as high": of_index(
-            agreement=page.threshold_agreement(FOUR, visited, lower, (1, 2)),
-            least_change=page.least_change(FOUR, visited[:2], 3 * lower[:2], rng),
+            agreement=page.measure_threshold_agreement(FOUR, visited, lower, (1, 2)),
+            least_change=page.find_least_change(FOUR, visited[:2], 3 * lower[:2], rng),
         ),
         "a fit to thresholds of wrong sign": of_index(
             fit=patched(
@@ -210,7 +215,7 @@ def falsified(patch):
             )
         ),
         "a run that does not repeat": of_index(
-            repeats={m: page.repetition(FOUR, m, Slower()) for m in (1, 2, 3)}
+            repeats={m: page.measure_repetition(FOUR, m, Slower()) for m in (1, 2, 3)}
         ),
         "no constant in the logit": of_rule(
             transitions=chains.check_transitions(TWO, AT[0], replace(PRINTED, offset=0.0))
@@ -229,7 +234,7 @@ def falsified(patch):
                 page,
                 "readings",
                 lambda _: exchanged,
-                lambda: page.gradient_table(page.check_gradients(TWO, AT[:1], 2.0)),
+                lambda: page.tabulate_gradient_errors(page.check_gradients(TWO, AT[:1], 2.0)),
             )
         ),
         "a feature that is constant": of_rule(
@@ -272,7 +277,7 @@ def ranked_by_content():
     """Return whether the largest content first crawls as the index policy does."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page, "index_as_printed", lambda _, states: states)
-        return page.ranks_as_the_index(FOUR, 20)
+        return page.ranks_like_index(FOUR, 20)
 
 
 class Slower:
@@ -325,15 +330,15 @@ def test_verdicts_of_the_documents_own_model():
 
 
 def test_the_years_are_read_off_the_print():
-    assert says.years_of_the_source() == YEARS
+    assert says.read_source_years() == YEARS
 
 
 def test_interest_left_is_the_exponential():
-    np.testing.assert_allclose(page.interest_left(FOUR), np.exp(-FOUR.decay), rtol=1e-9)
+    np.testing.assert_allclose(page.integrate_interest(FOUR), np.exp(-FOUR.decay), rtol=1e-9)
 
 
 def test_without_a_baseline_a_constant_adds_noise():
-    assert page.noise_of_a_constant(TWO, AT[:1], 2.0) > 10
+    assert page.measure_baseline_noise(TWO, AT[:1], 2.0) > 10
 
 
 def test_sources_never_crawled_have_no_printed_threshold():
@@ -345,6 +350,6 @@ def test_sources_never_crawled_have_no_printed_threshold():
 
 
 def test_dropped_content_is_indexable_by_age():
-    ages = page.best_ages(FOUR)
+    ages = page.find_best_ages(FOUR)
     assert (ages[..., 1:] >= ages[..., :-1]).all()
     assert np.isinf(ages[..., -1]).all()

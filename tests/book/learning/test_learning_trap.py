@@ -13,7 +13,7 @@ from book.learning import learning_trap as page
 
 def test_the_probability_of_the_trap_is_positive_and_the_runs_are_the_learners():
     """Simulated with an interval; the formulas of the two-age fit against a search."""
-    found = page.trapped(4000, 200, 1.0, np.random.default_rng(1))
+    found = page.estimate_trapped_share(4000, 200, 1.0, np.random.default_rng(1))
     assert 0.0 < found.low < found.share < found.high < 0.05
     assert found.share > 0.5 * found.early  # few leave late
     x, mean = 6.6, 9.9
@@ -27,11 +27,11 @@ def test_the_probability_of_the_trap_is_positive_and_the_runs_are_the_learners()
 
 def test_without_noise_in_the_first_crawl_nothing_is_trapped():
     """Worths that hardly vary: the first crawl finds 9, and 9.9/9 - 1 is the true alpha."""
-    assert page.trapped(300, 20, 1e-3, np.random.default_rng(1)).share == 0.0
+    assert page.estimate_trapped_share(300, 20, 1e-3, np.random.default_rng(1)).share == 0.0
 
 
 def test_the_loss_at_a_price_keeps_to_its_bound_on_forty_streams():
-    found = page.at_price(30.0, 0.2, 6.0, crawls=1000, streams=40, seed=1)
+    found = page.run_at_price(30.0, 0.2, 6.0, crawls=1000, streams=40, seed=1)
     assert (found.optimistic <= found.bound).all()
     assert (np.diff(found.optimistic, axis=1) >= -1e-9).all()
     growth = found.optimistic.mean(axis=0)
@@ -41,7 +41,7 @@ def test_the_loss_at_a_price_keeps_to_its_bound_on_forty_streams():
 
 
 def test_beliefs_along_the_curve_predict_what_they_find_exactly_where_they_alternate():
-    table = page.along_the_curve(49)
+    table = page.follow_beliefs(49)
     trapped = table[table.gap == 2]
     assert (trapped.error < 1e-12).all()
     assert trapped.loss.to_numpy() == pytest.approx(7 / 60, abs=1e-12)
@@ -52,7 +52,7 @@ def test_beliefs_along_the_curve_predict_what_they_find_exactly_where_they_alter
 
 
 def test_the_index_is_that_of_the_package():
-    truth = page.example()
+    truth = page.example_sources()
     for age in (1, 2, 5, 40):
         found = page.index_at_age(truth.u_star, truth.decay, age)
         np.testing.assert_allclose(
@@ -68,7 +68,7 @@ def test_the_distance_of_two_laws_of_items_is_its_integral(u, mu, v, nu):
         return (np.sqrt(u * mu * np.exp(-mu * s)) - np.sqrt(v * nu * np.exp(-nu * s))) ** 2
 
     exact = quad(roots, 0, 1, epsabs=1e-13)[0]
-    assert page.distance(u, mu, v, nu) == pytest.approx(exact, rel=1e-9, abs=1e-12)
+    assert page.squared_distance(u, mu, v, nu) == pytest.approx(exact, rel=1e-9, abs=1e-12)
 
 
 def test_the_likelihood_of_items_is_a_supermartingale_with_its_distance():
@@ -90,7 +90,7 @@ def test_the_likelihood_of_items_is_a_supermartingale_with_its_distance():
 
 
 def test_wrong_decisions_keep_to_their_bound_on_forty_streams_and_end():
-    found = page.play_items(600, 40, 1)
+    found = page.run_on_items(600, 40, 1)
     assert (found.wrong <= found.bound).all()
     late = found.wrong[:, -1] - found.wrong[:, np.searchsorted(found.epochs, 100)]
     assert late.mean() < 0.2 * found.wrong[:, -1].mean()

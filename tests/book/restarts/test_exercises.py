@@ -6,18 +6,18 @@ from analysis.restarts import evaluate_scores, index_scores, solve_joint, whittl
 from analysis.restarts.instances import SLIDE_DISCOUNT, one_step, slide_arm
 from book.restarts.exercises import (
     QUOTED,
+    compute_shock_ratios,
     index_of_sure_wear,
-    is_of_wear,
-    machines_by_sensor,
-    ratios_of_shocks,
-    trap,
-    two_machines,
+    make_sensor_machines,
+    make_trap,
+    make_two_machines,
+    saves_like_wear,
 )
 
 
 def test_on_the_two_machines_the_index_policy_repairs_the_wrong_one():
     """By hand: the optimum leaves the first machine worn, at a cost of 1.2 from epoch 1 on."""
-    two = two_machines()
+    two = make_two_machines()
     assert solve_joint(two).values[0, 0] == pytest.approx(1.2 * SLIDE_DISCOUNT)
     assert evaluate_scores(two, index_scores(two)).values[0, 0] > 2
     first, second = index_scores(two)
@@ -27,7 +27,7 @@ def test_on_the_two_machines_the_index_policy_repairs_the_wrong_one():
 
 def test_the_arms_of_the_trap_are_alike_and_not_monotone():
     """By hand: 2 for the repair of one of the two that fail, in turns, and 1 for the middle."""
-    bandit = trap()
+    bandit = make_trap()
     scores = index_scores(bandit)
     assert not bandit.arms[0].stochastically_monotone
     assert (scores[0][:-1] < scores[0][1:]).all()
@@ -36,21 +36,23 @@ def test_the_arms_of_the_trap_are_alike_and_not_monotone():
 
 
 def test_to_keep_the_arm_most_likely_to_fail_breaks_ties_of_shocks_in_the_best_way():
-    ratios = ratios_of_shocks(4)
+    ratios = compute_shock_ratios(4)
     assert ratios.rule.to_numpy() == pytest.approx(ratios.best.to_numpy(), abs=1e-4)
     assert (ratios.lower < 99.9).any()
 
 
 def test_what_is_said_of_wear_turns_with_the_medians():
     medians = dict(zip(QUOTED, (1.0, 2.0, 2.0, 1.0), strict=True))
-    assert is_of_wear(medians)
+    assert saves_like_wear(medians)
     for cell in QUOTED[1], QUOTED[3]:
-        assert not is_of_wear(medians | {cell: 3.0 - medians[cell]})
-    assert not is_of_wear({QUOTED[0]: 1.0})
+        assert not saves_like_wear(medians | {cell: 3.0 - medians[cell]})
+    assert not saves_like_wear({QUOTED[0]: 1.0})
 
 
 def test_a_warning_alone_does_not_make_a_machine_urgent():
-    warned, sudden = (whittle_index(arm, 0.95, method="definition") for arm in machines_by_sensor())
+    warned, sudden = (
+        whittle_index(arm, 0.95, method="definition") for arm in make_sensor_machines()
+    )
     new, at_risk, failed = warned.index
     assert at_risk == pytest.approx(new)
     assert failed > sudden.index[1]

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.restarts.instances import example_queues
-from book.restarts.restart_applications import arms_table, claims
+from book.restarts.restart_applications import claims, tabulate_arms
 from tests.support import verdicts
 
 COSTS = {"optimum": 2.0, "index policy": 2.01, "worst state first": 3.0}
@@ -18,7 +18,7 @@ def test_applications_are_set_in_context_with_what_our_examples_cost():
 
 def test_the_table_of_arms_holds_every_law():
     arms = example_queues(4)[:2]
-    table = arms_table(arms, ["trickle", "bursts"], "holding", "sending")
+    table = tabulate_arms(arms, ["trickle", "bursts"], "holding", "sending")
     assert len(table) == 2 * (5 + 1)
     row = table.loc[("bursts", "1")]
     assert [row[f"to {y}"] for y in range(5)] == pytest.approx([0, 0.8, 0, 0, 0.2])

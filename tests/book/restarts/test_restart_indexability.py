@@ -10,7 +10,7 @@ from analysis.restarts.instances import unstructured_arm
 from analysis.restarts.whittle import indexability
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.restarts.whittle.indexability import critical_values, restart_level
-from book.restarts.restart_indexability import claims, fixed_time_values, passive_set_readings
+from book.restarts.restart_indexability import claims, count_wrong_passive_sets, fixed_time_values
 from tests.restarts.support import draw_arm
 from tests.support import assert_all_turn, assert_turns, verdicts
 
@@ -34,7 +34,7 @@ def true():
         ),
         "grid": grid,
         "solved": [solve_subsidised(arms[0], DISCOUNT, s) for s in grid],
-        "readings": passive_set_readings(arms, DISCOUNT),
+        "readings": count_wrong_passive_sets(arms, DISCOUNT),
     }
 
 
@@ -77,7 +77,7 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
                 "solved": [solve_subsidised(arms[0], DISCOUNT, -s) for s in true["grid"]],
             },
             "an epoch that does not look ahead": true
-            | {"readings": passive_set_readings(arms, 1e-6)},
+            | {"readings": count_wrong_passive_sets(arms, 1e-6)},
         },
     )
 
@@ -92,7 +92,7 @@ def test_index_and_indexability_turn_each_on_their_own(true):
 
 def test_only_both_corrections_together_give_every_passive_set():
     arms = [unstructured_arm(5, np.random.default_rng(seed)) for seed in range(20)]
-    found = passive_set_readings(arms, 0.9).set_index(["ratio", "level"])
+    found = count_wrong_passive_sets(arms, 0.9).set_index(["ratio", "level"])
     assert (found.checked == 20 * 6).all()
     assert found.wrong["stopping times", "corrected"] == 0
     assert found.wrong["stopping times", "printed"] > 0

@@ -20,7 +20,7 @@ from book.restarts.restart_model import (
     bound_is_loose,
     check_single_arms,
     claims,
-    simulated_in_words,
+    describe_simulation,
 )
 from tests.support import assert_all_turn, verdicts
 
@@ -92,6 +92,6 @@ def test_the_bound_is_loose_on_some_systems_and_tight_on_others(true):
 
 
 def test_paths_that_are_alike_have_no_interval():
-    assert simulated_in_words(Estimate(1.5, 1.5, 1.5, 9)) == "1.5000 on every path"
-    said = simulated_in_words(Estimate(1.5, 1.4, 1.6, 9))
+    assert describe_simulation(Estimate(1.5, 1.5, 1.5, 9)) == "1.5000 on every path"
+    said = describe_simulation(Estimate(1.5, 1.4, 1.6, 9))
     assert said == "1.5000, between 1.4000 and 1.6000 at 99.99%"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.restarts.systems import exact_costs, myopic_gaps
-from book.restarts.restart_myopic import claims, losses_of_the_index, table_of
+from book.restarts.restart_myopic import claims, select_losses, tabulate_savings
 from book.restarts.shared import printed_ticks
 from tests.support import assert_turns, verdicts
 
@@ -69,13 +69,13 @@ def test_the_conclusion_counts_what_was_computed(true):
 
 def test_systems_that_the_index_loses_are_those_with_its_best_ties(true):
     small = true["small"].assign(index_best=[1.0, 1.1, 1.05, 1.0 + 1e-9], myopic=1.0)
-    found = losses_of_the_index(small)
+    found = select_losses(small)
     assert np.allclose(found.loss, [10, 5])
 
 
 def test_the_table_has_the_savings_of_one_size(cells):
     large = cells[(cells.arms == 75) & (cells.budget == 2)]
-    table = table_of(large, cells)
+    table = tabulate_savings(large, cells)
     assert list(table.index) == ["shock", "one-step"]
     shock = large[large.kernel == "shock"]
     assert table["greatest"]["shock"] == shock.eps.max()

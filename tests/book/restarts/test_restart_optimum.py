@@ -5,7 +5,7 @@ import pytest
 
 from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms
 from analysis.restarts.systems import exact_costs
-from book.restarts.restart_optimum import bands_of, claims, statements, with_ratios
+from book.restarts.restart_optimum import add_ratios, claims, collect_predicates, compute_bands
 from book.restarts.shared import printed_ticks
 from tests.support import assert_all_turn, assert_turns, verdicts
 
@@ -18,7 +18,7 @@ def true():
     rng = np.random.default_rng(0)
     exact = exact_costs(kernels, POLICIES, seed=0, instances=3, arms=3, jobs=1)
     return {
-        "systems": with_ratios(exact),
+        "systems": add_ratios(exact),
         "instances": 100,
         "arms": slide_arms("one-step", 5, 5, rng),
         "larger": slide_arms("one-step", 1, 10, rng)[0],
@@ -49,7 +49,7 @@ def test_each_claim_turns_on_a_false_model(true):
         true,
         {
             "one repair for the index policy, two for the optimum": true
-            | {"systems": with_ratios(two.assign(index=one))},
+            | {"systems": add_ratios(two.assign(index=one))},
         },
     )
 
@@ -68,7 +68,7 @@ def test_inputs_turn_with_the_arms_and_the_axes(true):
 
 
 def test_bands_count_what_is_below_the_printed_end(true):
-    bands = bands_of(with_ratios(true["systems"].assign(index=2 * true["systems"].optimal)))
+    bands = compute_bands(add_ratios(true["systems"].assign(index=2 * true["systems"].optimal)))
     assert (bands["below 95.5"] == 3).all()
     assert np.allclose(bands["median"], 50)
     assert len(bands) == 4
@@ -76,6 +76,6 @@ def test_bands_count_what_is_below_the_printed_end(true):
 
 def test_what_is_said_of_ties_and_initial_states_turns(true):
     systems = true["systems"]
-    assert set(statements(systems).values()) == {True}
+    assert set(collect_predicates(systems).values()) == {True}
     tied = systems.assign(alpha_worst=systems.alpha_best, index_best_least=1.0)
-    assert set(statements(tied).values()) == {False}
+    assert set(collect_predicates(tied).values()) == {False}

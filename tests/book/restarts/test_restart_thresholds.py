@@ -14,14 +14,14 @@ from analysis.restarts.whittle.definition import evaluate_policy, least_over_pol
 from analysis.restarts.whittle.threshold import cycle_by_definition
 from book.restarts import restart_thresholds as page
 from book.restarts.restart_thresholds import (
-    a_crossing,
-    best_in_states,
-    by_route,
     claims,
     compare_cycles,
-    crossings_of_four,
-    gaps_at,
-    skipping_arm,
+    find_best_in_states,
+    find_crossing_state,
+    find_crossings,
+    make_skipping_arm,
+    measure_gaps,
+    tabulate_routes,
 )
 from tests.support import assert_all_turn, assert_turns, verdicts
 
@@ -38,10 +38,10 @@ def true():
     monotone = [slide_arm(random_kernel("lazy-simplex", 5, rng)) for _ in range(4)]
     plain = [unstructured_arm(5, rng) for _ in range(4)]
     pairs = [indices(arm, "ratio", "definition") for arm in monotone[:2]]
-    unseen, prices = skipping_arm(1.0), np.linspace(-30, 30, 61)
+    unseen, prices = make_skipping_arm(1.0), np.linspace(-30, 30, 61)
     roots = [root for _, root in pairs]
     skipped = indices(unseen, "ratio", "closed form", "definition")
-    gaps, same = gaps_at([*monotone[:2], unseen], DISCOUNT, [*roots, skipped[-1]])
+    gaps, same = measure_gaps([*monotone[:2], unseen], DISCOUNT, [*roots, skipped[-1]])
     return {
         "discount": DISCOUNT,
         "cycles": compare_cycles(monotone[:2] + plain[:2], DISCOUNT),
@@ -57,7 +57,7 @@ def true():
 
 
 def in_states(arms, prices):
-    return np.array([best_in_states(thresholds(arm, DISCOUNT), prices) for arm in arms])
+    return np.array([find_best_in_states(thresholds(arm, DISCOUNT), prices) for arm in arms])
 
 
 def test_slide_14_holds_and_the_others_hold_under_conditions(true):
@@ -111,7 +111,7 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
             "a price that is paid out": true | {"best": in_states(monotone + plain, -prices)},
             "the ratio at another discount": true | {"ratios": np.array(myopic)},
             "lines at the index of another discount": true
-            | {"gaps": gaps_at(monotone[:2], DISCOUNT, myopic)[0]},
+            | {"gaps": measure_gaps(monotone[:2], DISCOUNT, myopic)[0]},
         },
         # Their conditions stand in words alone: no predicate decides them.
         stands={"C-concl-closed", "C-thm-w", "C-threshold"},
@@ -131,11 +131,11 @@ def test_the_ratio_must_be_undefined_in_the_state_that_is_skipped(true):
 
 def test_best_threshold_in_states_costs_least_there():
     rng = np.random.default_rng(5)
-    arms = [unstructured_arm(5, rng) for _ in range(20)] + [skipping_arm(1.0)]
+    arms = [unstructured_arm(5, rng) for _ in range(20)] + [make_skipping_arm(1.0)]
     prices = np.linspace(-20, 20, 81)
     for arm in arms:
         lines = thresholds(arm, DISCOUNT)
-        found, costs = best_in_states(lines, prices), lines.cost_at(prices)[:, :-1]
+        found, costs = find_best_in_states(lines, prices), lines.cost_at(prices)[:, :-1]
         assert found.max() < arm.states
         chosen = np.take_along_axis(costs, found[:, None], axis=1)[:, 0]
         np.testing.assert_allclose(chosen, costs.min(axis=1), atol=1e-9)
@@ -148,7 +148,7 @@ def test_lines_coincide_where_a_state_is_skipped(true):
 
 
 def test_from_the_reset_thresholds_can_be_best_though_the_crossings_fall():
-    arm = skipping_arm(50.0)
+    arm = make_skipping_arm(50.0)
     found = thresholds(arm, DISCOUNT)
     assert np.allclose(found.crossings, [-1.5, 93.5, 2.3, 7.72], atol=1e-3)
     for price in np.linspace(-5, 100, 22):
@@ -160,15 +160,15 @@ def test_from_the_reset_thresholds_can_be_best_though_the_crossings_fall():
 
 def test_lines_of_states_that_are_never_visited_do_not_cross():
     lines = thresholds(slide_arm(shock(5, 0.6)), DISCOUNT)
-    meets = crossings_of_four(lines, 0)
+    meets = find_crossings(lines, 0)
     assert np.isnan(meets[1, 2])
     assert np.isfinite(meets[0, 1])
-    assert a_crossing(lines, 1) == 0
-    assert a_crossing(lines, 3) == 4
+    assert find_crossing_state(lines, 1) == 0
+    assert find_crossing_state(lines, 3) == 4
     always = thresholds(slide_arm(random_kernel("lazy-simplex", 5, np.random.default_rng(1))), 0.9)
-    assert [a_crossing(always, k) for k in range(5)] == list(range(5))
+    assert [find_crossing_state(always, k) for k in range(5)] == list(range(5))
 
 
 def test_a_ratio_that_is_not_defined_is_shown_as_such():
-    shown = by_route({"ratio": [-1.5, np.nan], "definition": [-1.5, 2.00004]})
+    shown = tabulate_routes({"ratio": [-1.5, np.nan], "definition": [-1.5, 2.00004]})
     assert shown.to_numpy().tolist() == [[-1.5, "0/0"], [-1.5, 2.0]]

@@ -9,45 +9,45 @@ from book.robots import robots_bounds as page
 
 
 def test_the_optimum_lies_within_its_bounds():
-    scan = page.bounds_by_weight(3, 0.4, 3, points=21)
-    assert all(page.bound_checks(scan).values())
+    scan = page.compute_bounds(3, 0.4, 3, points=21)
+    assert all(page.check_bounds(scan).values())
     below = scan.assign(optimum=0.99 * scan["lower bound"])
-    assert not page.bound_checks(below)["within the bounds"]
+    assert not page.check_bounds(below)["within the bounds"]
     convex = scan.assign(optimum=scan["gamma"] ** 2)
-    assert not page.bound_checks(convex)["concave in the weight"]
-    assert not page.bound_checks(scan.assign(optimum=-scan["gamma"]))["rising in the weight"]
+    assert not page.check_bounds(convex)["concave in the weight"]
+    assert not page.check_bounds(scan.assign(optimum=-scan["gamma"]))["rising in the weight"]
 
 
 def test_closed_forms_are_exact():
-    assert page.exact_closed_forms(3, np.random.default_rng(1)) == {
+    assert page.count_exact_closed_forms(3, np.random.default_rng(1)) == {
         "one robot": 3,
         "small": 3,
         "large": 3,
     }
-    assert max(page.curve_errors(3, 0.4, 3).values()) < 1e-10
+    assert max(page.measure_curve_errors(3, 0.4, 3).values()) < 1e-10
 
 
 def test_a_step_loses_w():
-    found = page.counterexample(Fraction(1, 4))
+    found = page.make_counterexample(Fraction(1, 4))
     assert all(found.before[name] >= 0 for name in ("S", "C", "CU", "W"))
     assert found.after["W"] < 0
 
 
 def test_inequalities_are_seen_in_exact_arithmetic():
-    seen = page.exact_search(6, 15, np.random.default_rng(2))
+    seen = page.search_exactly(6, 15, np.random.default_rng(2))
     assert seen.curves == 6
     assert not seen.strange
-    said = page.in_words(seen.slacks)
+    said = page.describe_inequalities(seen.slacks)
     assert said.stack().str.startswith("holds").all()
-    worse = page.in_words(seen.slacks - Fraction(1, 10**6))
+    worse = page.describe_inequalities(seen.slacks - Fraction(1, 10**6))
     assert worse.stack().str.startswith("FAILS").any()
 
 
 def test_random_optima_are_curves():
-    assert page.float_curves(20, np.random.default_rng(3)) == 20
+    assert page.count_float_curves(20, np.random.default_rng(3)) == 20
 
 
 def test_a_check_that_fails_stops_the_page():
-    assert page.require({"one": True}).loc["one", "checked"] == "holds"
+    assert page.require_checks({"one": True}).loc["one", "checked"] == "holds"
     with pytest.raises(ValueError, match=r"got failures of \['two'\]"):
-        page.require({"one": True, "two": False})
+        page.require_checks({"one": True, "two": False})

@@ -11,18 +11,18 @@ from analysis.robots.curve import ReducedQueue, optimal_sequence
 from analysis.robots.curve.reduced import generate_curves
 from analysis.robots.curve.values import curve_line
 from book.robots import robots_curve as page
-from book.robots.robots_bounds import require
+from book.robots.robots_bounds import require_checks
 from tests.support import assert_turns, verdicts
 
 
 @pytest.fixture(scope="module")
 def found():
     return page.Checks(
-        statements=page.statement_checks(6, 40, 1),
+        statements=page.count_statement_checks(6, 40, 1),
         sequence=optimal_sequence(4, 0.3, 1.0, 3),
-        ends=page.ends(4, 0.2, [2, 5]),
-        weights=page.table_weights(),
-        shared=page.shared_line(),
+        ends=page.compare_ends(4, 0.2, [2, 5]),
+        weights=page.find_table_weights(),
+        shared=page.follow_shared_line(),
         strange=3,
     )
 
@@ -32,7 +32,7 @@ def test_the_conjecture_holds_and_is_proved(found):
     assert verdicts([claim]) == {"D-suspect": "holds under"}
     assert claim.basis == "proved, machine-checked"
     assert claim.proof == "curve-theorem"
-    assert (require(page.checked(found))["checked"] == "holds").all()
+    assert (require_checks(page.list_checks(found))["checked"] == "holds").all()
 
 
 def test_robots_that_share_a_line_turn_the_verdict(monkeypatch, found):
@@ -40,7 +40,7 @@ def test_robots_that_share_a_line_turn_the_verdict(monkeypatch, found):
     line = curve_line(page.SHARED, 3, (2, 2, 2))
     _, end = line.optimal_range()
     monkeypatch.setattr(page, "draw_optima", lambda seed, number: [line.at(end)])
-    statements = page.statement_checks(1, 10, 1)
+    statements = page.count_statement_checks(1, 10, 1)
     failed = statements["of them true"] < statements["at optima"]
     assert failed[failed].index.tolist() == ["Columns"]
     sequence = optimal_sequence(3, [0.0, 3.0, 3.1, 3.2], 1.0, 3)
@@ -61,7 +61,7 @@ def test_a_check_that_fails_stops_the_page(found):
         {"shared": replace(found.shared, high=found.shared.low)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match="checks must hold"):
-            require(page.checked(replace(found, **wrong)))
+            require_checks(page.list_checks(replace(found, **wrong)))
 
 
 def test_the_weights_of_the_tables_lie_within_their_ranges(found):
@@ -71,8 +71,8 @@ def test_the_weights_of_the_tables_lie_within_their_ranges(found):
 
 
 def test_robots_that_share_a_line_often_have_no_curve(found):
-    assert page.shared_lines(30, 3, np.random.default_rng(0)) > 5
-    assert page.shared_lines(5, 1, np.random.default_rng(0)) == 0
+    assert page.count_shared_lines(30, 3, np.random.default_rng(0)) > 5
+    assert page.count_shared_lines(5, 1, np.random.default_rng(0)) == 0
     assert (found.shared.low, found.shared.high) == pytest.approx((40.660, 44.330), abs=1e-3)
     assert found.shared.tied == 0 < found.shared.above
 
@@ -86,27 +86,27 @@ def test_gentle_curves_are_counted():
 
 
 def test_policy_iteration_evaluates_fewer_policies_than_there_are_boxes():
-    table = page.policies_evaluated(5)
+    table = page.count_evaluated_policies(5)
     assert (table["ratio"] > 1).all()
 
 
 def test_values_along_the_curve_are_those_of_the_optimum():
-    values = page.steps_of_an_optimum(7, 0.3, 5, 3.0)
-    steps = page.along_the_curve(values)
+    values = page.list_optimum_steps(7, 0.3, 5, 3.0)
+    steps = page.list_curve_values(values)
     assert values.is_optimal
     assert (steps["F"] < steps["A"]).all()
     assert steps["f(r)"].tolist() == list(values.curve)
 
 
 def test_fast_robots_are_followed_in_fractions_or_refused_by_name():
-    sequence = page.sequence_of(24, 10.0, 3)
+    sequence = page.solve_sequence(24, 10.0, 3)
     assert all(isinstance(point, float) for point in sequence.breakpoints)
     assert sequence.are_curves
     for weight in (0.01, 1.0, 1e3, 1e6):
         gain = RobotControl(24, 10.0, 1.0, 3, weight).solve().gain
         assert sequence.gain(weight) == pytest.approx(gain, rel=1e-9)
     with pytest.raises(NotConverged, match=r"arrival_rate = 10 .* robots = 40 and capacity = 30"):
-        page.sequence_of(40, 10.0, 30)
+        page.solve_sequence(40, 10.0, 30)
 
 
 def test_the_words_on_the_index_follow_from_it():

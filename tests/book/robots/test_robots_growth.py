@@ -11,22 +11,22 @@ from analysis.robots.curve import ReducedQueue, check, optimal_sequence
 from analysis.robots.curve.growth import newly_addable_boxes
 from analysis.robots.curve.reduced import addable_boxes, generate_curves
 from book.robots import robots_growth as page
-from book.robots.robots_bounds import require
+from book.robots.robots_bounds import require_checks
 
 
 @pytest.fixture(scope="module")
 def found():
     return page.Checks(
-        orders=page.orders(3, 3, [0.1, 1.0]),
-        live=page.live_checks(3),
+        orders=page.find_orders(3, 3, [0.1, 1.0]),
+        live=page.check_small_fleets(3),
         fleet=check.largest_checked_fleet(),
-        convex=page.convex_checks(),
-        shorter=page.shortened_passage(),
+        convex=page.check_convex_rates(),
+        shorter=page.measure_shortened_passage(),
     )
 
 
 def test_what_the_page_states_is_checked(found):
-    assert (require(page.checked(found))["checked"] == "holds").all()
+    assert (require_checks(page.list_checks(found))["checked"] == "holds").all()
 
 
 def test_a_check_that_fails_stops_the_page(found):
@@ -37,12 +37,12 @@ def test_a_check_that_fails_stops_the_page(found):
         {"convex": replace(found.convex, holds=False)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match="checks must hold"):
-            require(page.checked(replace(found, **wrong)))
+            require_checks(page.list_checks(replace(found, **wrong)))
 
 
 @pytest.mark.parametrize(("robots", "capacity", "rate"), [(3, 3, 0.1), (4, 2, 2.0), (2, 5, 8.0)])
 def test_a_box_is_started_exactly_from_its_index_on(robots, capacity, rate):
-    table = page.orders(robots, capacity, [rate]).table
+    table = page.find_orders(robots, capacity, [rate]).table
     finite = np.sort(table.loc[(table["index"] > 0) & np.isfinite(table["index"]), "index"])
     assert (np.diff(table.sort_values("order")["index"].dropna()) >= 0).all()
     for weight in np.sqrt(finite[:-1] * finite[1:])[np.diff(np.log(finite)) > 1e-6]:
@@ -52,15 +52,15 @@ def test_a_box_is_started_exactly_from_its_index_on(robots, capacity, rate):
 
 
 def test_the_order_depends_on_the_rate():
-    assert page.orders(3, 3, [0.1, 1.0]).different == 2
-    assert page.orders(3, 3, [1.0]).different == 1
+    assert page.find_orders(3, 3, [0.1, 1.0]).different == 2
+    assert page.find_orders(3, 3, [1.0]).different == 1
 
 
 def test_rates_that_share_a_line_give_up_curves(monkeypatch):
     # Concave rates: the same code finds optima that are no curves.
     sequence = optimal_sequence(3, [0.0, 3.0, 3.1, 3.2], 1.0, 3)
     monkeypatch.setattr(page, "sequence_of", lambda *_: sequence)
-    assert not page.orders(3, 3, [3.0]).only_added
+    assert not page.find_orders(3, 3, [3.0]).only_added
 
 
 def test_the_grown_fleet_is_the_largest_that_was_checked():
@@ -80,12 +80,12 @@ def test_one_capacity_that_fails_ends_the_growth(monkeypatch, tmp_path, robots, 
 
 
 def test_growth_meets_few_curves():
-    table = page.growth_proofs(3)
+    table = page.tabulate_proofs(3)
     assert (table["met on the way"] <= table["falling by 0 or 1"]).all()
 
 
 def test_convex_rates_are_checked_at_every_curve_of_two_and_three_robots(monkeypatch):
-    convex = page.convex_checks()
+    convex = page.check_convex_rates()
     assert convex.holds
     # (i) has a polynomial a box, (ii) one for each box that an addition makes addable.
     places = [
@@ -102,13 +102,13 @@ def test_convex_rates_are_checked_at_every_curve_of_two_and_three_robots(monkeyp
     monkeypatch.setattr(
         page, "convex_rates", lambda n, _: lambda x: [rate * x for rate in concave[: n + 1]]
     )
-    assert not page.convex_checks().holds
+    assert not page.check_convex_rates().holds
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
 def test_the_solutions_for_two_and_three_robots(rate):
     found = optimal_sequence(2, rate, 1, exact=True).breakpoints
     assert found == (2 * rate / (1 + rate), 1 + 2 * rate)
-    low, high = page.ties()
+    low, high = page.find_ties()
     assert page.index_gap(0.9 * low) > 0 > page.index_gap(1.1 * low)
     assert page.index_gap(0.9 * high) < 0 < page.index_gap(1.1 * high)

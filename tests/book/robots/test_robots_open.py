@@ -17,8 +17,8 @@ identities, moments = theory.static_identities, theory.exponential_moments
 def claimed(changes, patch, largest=20):
     for (module, name), wrong in changes.items():
         patch.setattr(module, name, wrong)
-    exact = page.identities(CAPACITIES)
-    return page.claims(page.proof_checks(exact, largest), CAPACITIES)
+    exact = page.check_identities(CAPACITIES)
+    return page.claims(page.check_proof_steps(exact, largest), CAPACITIES)
 
 
 def test_the_open_question_is_settled(monkeypatch):

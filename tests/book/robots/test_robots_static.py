@@ -120,20 +120,20 @@ def test_every_computed_verdict_turns_on_another_model(small, falsified):
 
 
 def test_the_approximation_for_large_queues_fails_for_small_ones():
-    shares = page.wrong_shares(40, np.random.default_rng(1))
+    shares = page.count_wrong_shares(40, np.random.default_rng(1))
     assert shares[5] > 0.3 > 0.1 > shares[200]
 
 
 def test_the_words_on_the_figures_follow_from_what_they_draw():
     ks = np.array([2, 5, 9])
-    assert "rises throughout" in figures.how_it_runs(0.5, ks, np.array([0.5, 0.6, 0.7]))
-    assert "up to K = 5 and falls" in figures.how_it_runs(2.0, ks, np.array([1.0, 1.2, 1.1]))
-    assert "falls throughout" in figures.how_it_runs(4.0, ks, np.array([1.4, 1.2, 1.1]))
-    assert figures.most_at_small_queues({9: 3, 2: 8, 5: 4})
-    assert not figures.most_at_small_queues({2: 8, 5: 8})
+    assert "rises throughout" in figures.describe_run(0.5, ks, np.array([0.5, 0.6, 0.7]))
+    assert "up to K = 5 and falls" in figures.describe_run(2.0, ks, np.array([1.0, 1.2, 1.1]))
+    assert "falls throughout" in figures.describe_run(4.0, ks, np.array([1.4, 1.2, 1.1]))
+    assert figures.describe_small_queues({9: 3, 2: 8, 5: 4})
+    assert not figures.describe_small_queues({2: 8, 5: 8})
 
 
 def test_the_solutions_agree_with_the_best_numbers():
-    weight = exercises.second_robot()
+    weight = exercises.second_robot_weight()
     assert [mm1k.optimal_robots(0.6, weight * factor, 5) for factor in (0.99, 1.01)] == [1, 2]
-    assert exercises.loads_at_twice().idxmax() == limits.turning_capacity(2.0)
+    assert exercises.list_loads_at_twice().idxmax() == limits.turning_capacity(2.0)

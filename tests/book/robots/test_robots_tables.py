@@ -11,12 +11,12 @@ from book.robots import robots_tables as page
 from scorecard.prints import printed_rows
 from tests.support import assert_all_turn, assert_turns, verdicts
 
-FEW = [key for key in page.row_keys() if key[1] == "0.1"]
+FEW = [key for key in page.list_printed_rows() if key[1] == "0.1"]
 
 
 def solved(monkeypatch):
     """Return results of the rows with lambda = 0.1 only."""
-    monkeypatch.setattr(page, "row_keys", lambda: FEW)
+    monkeypatch.setattr(page, "list_printed_rows", lambda: FEW)
     return page.solve_tables(FEW)
 
 
@@ -30,7 +30,7 @@ def test_printed_weights_that_round_the_critical_one_stand_for_it():
 @pytest.mark.parametrize("gamma", ["0.4", "1.13", "2.4"])
 def test_rows_agree_with_each_other(gamma):
     weight = page.read_gamma(gamma, 15)
-    capped, free = page.table_1_row(0.1, 15, weight), page.table_2_row(0.1, 15, weight)
+    capped, free = page.solve_table_1_row(0.1, 15, weight), page.solve_table_2_row(0.1, 15, weight)
     assert capped.cells["C_s"] == free.cells["C_s"]
     assert free.optimal_cost < capped.optimal_cost < capped.cells["C_s"]
     assert capped.cells["C_d"] == pytest.approx(capped.optimal_cost, abs=1e-4)
@@ -38,13 +38,13 @@ def test_rows_agree_with_each_other(gamma):
 
 
 def test_a_cap_that_is_asked_for_is_kept():
-    row = page.table_2_row(0.1, 5, 1.4, cap=lambda best, _: best)
+    row = page.solve_table_2_row(0.1, 5, 1.4, cap=lambda best, _: best)
     assert row.robots == row.cells["N_s"] == 10
     assert row.optimal_cost == RobotControl(10, 0.1, 1.0, 5, 1.4).solve().gain
 
 
 def test_all_rows_are_printed_rows():
-    keys = page.row_keys()
+    keys = page.list_printed_rows()
     assert len(keys) == 45
     assert keys[0] == ("t1", "0.01", "5", "0.4")
 
@@ -64,16 +64,18 @@ def test_cells_match_plainly_or_under_what_they_assume(monkeypatch):
 def test_the_misprints_are_explained_by_their_neighbours():
     keys = [("t2", "0.05", "10", "1.2"), ("t2", "0.05", "10", "2.4"), ("t1", "0.05", "10", "2.4")]
     rows = {
-        key: (page.table_1_row if key[0] == "t1" else page.table_2_row)(0.05, 10, float(key[3]))
+        key: (page.solve_table_1_row if key[0] == "t1" else page.solve_table_2_row)(
+            0.05, 10, float(key[3])
+        )
         for key in keys
     }
-    second = {key: page.solved_on_all_states(key) for key in page.MISPRINTED}
+    second = {key: page.solve_on_all_states(key) for key in page.MISPRINTED}
     found = page.Results(rows, {}, [rows], 1.0, STEP, TOLERANCE, 43, second)
     said = verdicts(page.claims(found))
     for key in keys[:2]:
         assert said[page.cell_id(key, "C_d")] == "explained"
         assert said[page.cell_id(key, "N_s")] == "matches"
-    wrong = {key: page.table_2_row(0.05, 10, 1.8) for key in page.MISPRINTED}
+    wrong = {key: page.solve_table_2_row(0.05, 10, 1.8) for key in page.MISPRINTED}
     said = verdicts(page.claims(replace(found, rows=rows | wrong)))
     assert {said[page.cell_id(key, "C_d")] for key in keys[:2]} == {"differs"}
 
@@ -81,12 +83,12 @@ def test_the_misprints_are_explained_by_their_neighbours():
 def test_verdicts_turn_on_falsified_models(monkeypatch):
     found = solved(monkeypatch)
     with_spare = {
-        key: page.table_1_row(float(key[1]), int(key[2]), float(key[3]), spare=1)
+        key: page.solve_table_1_row(float(key[1]), int(key[2]), float(key[3]), spare=1)
         for key in FEW
         if key[0] == "t1"
     }
     lone = {
-        key: page.table_2_row(float(key[1]), int(key[2]), float(key[3]), cap=lambda *_: 1)
+        key: page.solve_table_2_row(float(key[1]), int(key[2]), float(key[3]), cap=lambda *_: 1)
         for key in FEW
         if key[0] == "t2"
     }
@@ -111,7 +113,7 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
 
 def row_of_another_model(key, rate=1.0, places=0, weight=1.0):
     """Return a row of its own table with another arrival rate, queue or weight of starvation."""
-    row = page.table_1_row if key[0] == "t1" else page.table_2_row
+    row = page.solve_table_1_row if key[0] == "t1" else page.solve_table_2_row
     gamma = page.read_gamma(key[3], int(key[2]))
     return row(rate * float(key[1]), int(key[2]) + places, weight * gamma)
 
@@ -131,9 +133,9 @@ def row_of_another_model(key, rate=1.0, places=0, weight=1.0):
 def test_every_cell_turns_on_a_falsified_model_of_its_own_table(
     monkeypatch, arrival_rate, capacity
 ):
-    keys = [key for key in page.row_keys() if key[1:3] == (arrival_rate, capacity)]
+    keys = [key for key in page.list_printed_rows() if key[1:3] == (arrival_rate, capacity)]
     assert keys
-    monkeypatch.setattr(page, "row_keys", lambda: keys)
+    monkeypatch.setattr(page, "list_printed_rows", lambda: keys)
     found = page.solve_tables(keys)
     right = verdicts(page.claims(found))
     turned = set()
@@ -147,67 +149,67 @@ def test_every_cell_turns_on_a_falsified_model_of_its_own_table(
 
 def test_the_choices_are_those_that_give_the_printed_counts(monkeypatch):
     found = solved(monkeypatch)
-    assert page.references_for_all(found) == [(1, 1, 1), (2, 1, 2), (3, 0, 0)]
-    counts = page.reference_table(found, document=True)
+    assert page.find_common_references(found) == [(1, 1, 1), (2, 1, 2), (3, 0, 0)]
+    counts = page.tabulate_references(found, document=True)
     assert (counts["N_iter as printed"] >= 3).all()
     assert (counts["N_iter as printed"] < 0.1 * counts["reference states"]).all()
 
 
 def test_a_table_is_shown_as_computed_as_printed_and_as_their_difference(monkeypatch):
     found = solved(monkeypatch)
-    computed = page.computed_table(found, "t1", document=True)
+    computed = page.tabulate_computed(found, "t1", document=True)
     assert list(computed.columns[:4]) == ["C_s", "N_s", "C_d", "optimum"]
     assert computed.loc[("0.1", "5", "1.4"), "N_s"] == 10
-    gaps = page.difference_table(found, "t1")
+    gaps = page.tabulate_differences(found, "t1")
     assert (gaps == "0").all(axis=None)
-    assert page.printed_table(found, "t2").loc[("0.1", "5", "1.4"), "N_max"] == "16"
+    assert page.tabulate_printed(found, "t2").loc[("0.1", "5", "1.4"), "N_max"] == "16"
 
 
 def test_columns_have_the_decimals_of_the_draft():
-    for key in page.row_keys():
+    for key in page.list_printed_rows():
         for column in page.COLUMNS[key[0]]:
             digits = printed_rows()[page.cell_id(key, column)].printed.partition(".")[2]
             assert len(digits) == page.DECIMALS.get(column, 0)
 
 
 def test_rows_of_a_readers_own_replace_the_printed_ones():
-    assert page.own_keys([], 0, []) == page.row_keys()
-    rows = page.own_keys([], 30, [0.7])
+    assert page.list_own_rows([], 0, []) == page.list_printed_rows()
+    rows = page.list_own_rows([], 30, [0.7])
     assert {(key[2], float(key[3])) for key in rows} == {("30", 0.7)}
     assert [key[:2] for key in rows].count(("t2", "0.01")) == 1
-    critical = page.own_keys([0.2], 4, [])[1]
-    assert page.middle_row([critical]) == (0.2, 4, pytest.approx(1.5))
+    critical = page.list_own_rows([0.2], 4, [])[1]
+    assert page.find_middle_row([critical]) == (0.2, 4, pytest.approx(1.5))
     # A weight of a reader's own is not taken for gamma(K), as a printed one is.
-    (own, _) = page.own_keys([0.1], 15, [1.13])
-    assert page.middle_row([own]) == (0.1, 15, 1.13)
+    (own, _) = page.list_own_rows([0.1], 15, [1.13])
+    assert page.find_middle_row([own]) == (0.1, 15, 1.13)
     with pytest.raises(ValueError, match="K must be 0 or at least 2, got 1"):
-        page.own_keys([], 1, [])
+        page.list_own_rows([], 1, [])
     # Thousands of robots would take hours.
     with pytest.raises(ValueError, match=r"service_rate must leave N_s at 400 .* got 27.1 and"):
-        page.own_keys([], 0, [], 27.1)
-    assert page.own_keys([5.0], 0, [], 27.1)
+        page.list_own_rows([], 0, [], 27.1)
+    assert page.list_own_rows([5.0], 0, [], 27.1)
 
 
 def test_rows_of_a_readers_own_are_solved_and_shown():
-    rows = page.own_keys([0.5], 3, [0.7])
+    rows = page.list_own_rows([0.5], 3, [0.7])
     found = page.solve_tables(rows, tolerance=1e-9)
     assert page.saves_more_uncapped(found)
     worse = {key: replace(row, optimal_cost=2.0) for key, row in found.rows.items()}
     assert not page.saves_more_uncapped(replace(found, rows=worse))
-    table = page.reference_table(found, document=False)
+    table = page.tabulate_references(found, document=False)
     assert list(table.index) == [("0.5", "3", "0.7")]
     assert (table["C_d is the optimum"] == table["reference states"]).all()
-    assert "remark" not in page.computed_table(found, "t2", document=False)
+    assert "remark" not in page.tabulate_computed(found, "t2", document=False)
 
 
 def test_the_solutions_say_what_the_tables_of_the_exercises_show():
-    table = exercises.rounding_table()
-    assert exercises.not_least() == [(0.01, 5), (0.05, 5), (0.1, 10)]
-    assert list(table.index[table["control saves least"] == "no"]) == exercises.not_least()
+    table = exercises.tabulate_rounding()
+    assert exercises.find_other_minima() == [(0.01, 5), (0.05, 5), (0.1, 10)]
+    assert list(table.index[table["control saves least"] == "no"]) == exercises.find_other_minima()
     rounding = table["excess"]
     assert set(rounding[rounding > 0.2].index) == {(0.01, 5), (0.05, 5), (0.1, 10), (0.01, 15)}
     assert rounding[rounding > 0.2].drop((0.01, 15)).between(0.2, 0.445).all()
-    numbers = exercises.larger_queue_table().unstack()
+    numbers = exercises.tabulate_larger_queues().unstack()
     assert (numbers["N_s, K = 30", "0.4"] > numbers["N_s, K = 15", "0.4"]).all()
     assert list(numbers["N_s, K = 30", "2.4"] - numbers["N_s, K = 15", "2.4"]) == [-3, 0, -1]
     assert (numbers["N_s, K = 30", "γ(K)"] == numbers["N_s, K = 15", "γ(K)"]).all()

@@ -21,13 +21,13 @@ from book.ephemeral import how_good as page
 from book.ephemeral.how_good import (
     INFORMED,
     OBSERVED,
-    gain_by_truth,
-    optimality_row,
-    regained,
-    reward_by_observation,
-    self_tuning,
-    tunes,
-    visits_by_content,
+    compare_with_optimum,
+    gain_from_true_rates,
+    gains_by_observing,
+    measure_reward_by_observation,
+    measure_visits_by_content,
+    regained_share,
+    simulate_self_tuning,
 )
 from tests.support import assert_all_turn, verdicts
 
@@ -47,13 +47,15 @@ def formula_by(form):
 
 def seen(observed):
     """Rewards of the index policy that sees the contents of some sources, by their name."""
-    return reward_by_observation(FOUR, LAW, [125.0], observed, 1, 1000, 6, seed=2)[1]
+    return measure_reward_by_observation(FOUR, LAW, [125.0], observed, 1, 1000, 6, seed=2)[1]
 
 
 @pytest.fixture(scope="module")
 def true():
     truth = replace(FOUR, arrival_rate=FOUR.arrival_rate * np.array([1, 1, 4, 1]))
-    rows = sweep(optimality_row, [(3, 1), (4, 2)], seed=3, replications=8, jobs=1, progress=False)
+    rows = sweep(
+        compare_with_optimum, [(3, 1), (4, 2)], seed=3, replications=8, jobs=1, progress=False
+    )
     return page.Results(
         instances=pd.DataFrame([row for point in rows for row in point]),
         states=optimal_cycle(FOUR, 2).states,
@@ -61,18 +63,18 @@ def true():
         single=long_run_cycle(FOUR, "whittle", 1),
         error=page.formula_error(FOUR),
         observed=seen(OBSERVED),
-        visits=visits_by_content(bunched(FOUR, 25), LAW, 2, 300, 2, seed=3),
-        tuned=self_tuning(FOUR, truth, LAW, OBSERVED, 400, 3, seed=4)[0],
+        visits=measure_visits_by_content(bunched(FOUR, 25), LAW, 2, 300, 2, seed=3),
+        tuned=simulate_self_tuning(FOUR, truth, LAW, OBSERVED, 400, 3, seed=4)[0],
         bunching=25.0,
         drift=4.0,
     )
 
 
 def test_every_computed_verdict_turns_on_a_falsified_model(true):
-    undrifted = self_tuning(FOUR, FOUR, LAW, OBSERVED, 400, 3, seed=4)[0]
+    undrifted = simulate_self_tuning(FOUR, FOUR, LAW, OBSERVED, 400, 3, seed=4)[0]
     blind = seen(dict.fromkeys(OBSERVED, OBSERVED["none observed"]))
     exchanged = seen({name: ~shown for name, shown in OBSERVED.items()})
-    whole = sweep(optimality_row, [(3, 3)], seed=3, replications=4, jobs=1, progress=False)
+    whole = sweep(compare_with_optimum, [(3, 3)], seed=3, replications=4, jobs=1, progress=False)
     assert_all_turn(
         page.claims,
         (true,),
@@ -111,7 +113,7 @@ def test_visits_elsewhere_need_observation_only_where_expected_contents_give_non
 
 def test_what_is_regained_is_a_share():
     rewards = {"none observed": [1.0, 2.0], "half": [2.0, 3.0], INFORMED: [3.0, 4.0]}
-    found = regained({name: np.array(values) for name, values in rewards.items()}, "half")
+    found = regained_share({name: np.array(values) for name, values in rewards.items()}, "half")
     assert found.value == pytest.approx(0.5)
     assert found.half_width == pytest.approx(0)
 
@@ -120,7 +122,9 @@ def test_what_is_regained_is_a_share():
 def test_a_policy_tunes_itself_where_it_earns_clearly_more(more, found):
     blind = np.array([1.0, 2.0, 3.0])
     noise = np.array([-0.1, 0.1, 0.0])
-    assert tunes({"none observed": blind, "half": blind + more + noise}, "half") is found
+    assert (
+        gains_by_observing({"none observed": blind, "half": blind + more + noise}, "half") is found
+    )
 
 
 def test_the_closed_form_has_no_error_and_the_index_of_another_age_has(monkeypatch):
@@ -131,7 +135,9 @@ def test_the_closed_form_has_no_error_and_the_index_of_another_age_has(monkeypat
 
 
 def test_optimality_rows_respect_the_order_of_bounds():
-    rows = sweep(optimality_row, [(3, 1), (4, 2)], seed=1, replications=6, jobs=1, progress=False)
+    rows = sweep(
+        compare_with_optimum, [(3, 1), (4, 2)], seed=1, replications=6, jobs=1, progress=False
+    )
     for row in (row for point in rows for row in point):
         for policy in ("whittle", "myopic", "round-robin", "spread", "periodic", "draws"):
             assert row[policy] <= 1 + 1e-7, policy
@@ -150,7 +156,7 @@ def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
 
     monkeypatch.setattr(page, "optimal_cycle", refuse_the_first)
     rng = np.random.default_rng(8)
-    rows = [optimality_row((3, 1), rng) for _ in range(6)]
+    rows = [compare_with_optimum((3, 1), rng) for _ in range(6)]
     assert sum(row["redrawn"] for row in rows) == 1
     assert all(row["whittle"] <= 1 + 1e-7 for row in rows)
 
@@ -158,8 +164,8 @@ def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
 def test_sentences_on_lists_and_trivial_cycles_turn_with_the_rows():
     rows = {"list, fluid": [1.0, 1.0], "list, relaxed": [1.1, 1.2]}
     table = pd.DataFrame(rows).T
-    assert page.predicates_of_policies(table) == {"fluid-list-below": True}
-    assert page.predicates_of_policies(table[::-1].set_axis(table.index)) == {
+    assert page.collect_policy_predicates(table) == {"fluid-list-below": True}
+    assert page.collect_policy_predicates(table[::-1].set_axis(table.index)) == {
         "fluid-list-below": False
     }
     sets = pd.DataFrame(
@@ -181,7 +187,7 @@ def test_sentences_on_lists_and_trivial_cycles_turn_with_the_rows():
 
 def test_where_the_truth_adds_nothing_there_is_nothing_to_win_back():
     rewards = {"none observed": np.array([1.0, 2.0]), "half": np.array([2.0, 3.0])}
-    won, known = gain_by_truth({**rewards, INFORMED: np.array([3.0, 4.0])}, "half")
+    won, known = gain_from_true_rates({**rewards, INFORMED: np.array([3.0, 4.0])}, "half")
     assert (won, known.value) == pytest.approx((0.5, 2.0))
-    won, known = gain_by_truth({**rewards, INFORMED: rewards["none observed"]}, "half")
+    won, known = gain_from_true_rates({**rewards, INFORMED: rewards["none observed"]}, "half")
     assert (won, known.value) == (0.0, 0.0)

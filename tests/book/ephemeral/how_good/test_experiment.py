@@ -9,12 +9,12 @@ from analysis.ephemeral.instances import bunched
 from book.ephemeral import how_good as page
 from book.ephemeral.how_good import (
     INFORMED,
-    cycles_of_random_sets,
-    joint_ages,
-    periods_of_random_sets,
-    reward_by_observation,
-    self_tuning,
-    visits_by_content,
+    count_joint_ages,
+    find_cycles,
+    find_periods,
+    measure_reward_by_observation,
+    measure_visits_by_content,
+    simulate_self_tuning,
 )
 
 LAW = Utility("exponential")
@@ -28,7 +28,9 @@ def test_bunching_leaves_expected_contents_alone():
 
 def test_what_is_bunched_is_worth_observing():
     seen = {"all": True, "none": False}
-    table, last = reward_by_observation(four_sources(), LAW, [1.0, 125.0], seen, 1, 2000, 4, seed=2)
+    table, last = measure_reward_by_observation(
+        four_sources(), LAW, [1.0, 125.0], seen, 1, 2000, 4, seed=2
+    )
     reward = table.set_index(["factor", "observed"]).reward
     expected = long_run_cycle(four_sources(), "whittle", 1).average_reward
     assert reward[125.0, "all"] > 1.08 * reward[125.0, "none"]
@@ -39,18 +41,18 @@ def test_what_is_bunched_is_worth_observing():
 
 
 def test_others_are_crawled_when_the_popular_hold_little():
-    visits = visits_by_content(bunched(four_sources(), 25), LAW, 2, 400, 2, seed=3)
+    visits = measure_visits_by_content(bunched(four_sources(), 25), LAW, 2, 400, 2, seed=3)
     assert visits.shape == (4,)
     assert visits[0] > 0.1 > visits[-1]
     # At the rates of Table 1 contents hardly vary, and sources 3 and 4 are left alone.
-    assert visits_by_content(four_sources(), LAW, 2, 200, 1, seed=3).mean() < 0.05
+    assert measure_visits_by_content(four_sources(), LAW, 2, 200, 1, seed=3).mean() < 0.05
 
 
 def test_a_change_is_noticed_where_it_is_seen():
     arms = four_sources()
     truth = replace(arms, arrival_rate=arms.arrival_rate * np.array([1, 1, 4, 1]))
     third = np.arange(4) == 2
-    rewards, crawls = self_tuning(
+    rewards, crawls = simulate_self_tuning(
         arms, truth, LAW, {"third": third, "others": ~third}, 1000, 3, seed=4
     )
     assert crawls["third"][:, 2].min() > 0.2
@@ -60,16 +62,16 @@ def test_a_change_is_noticed_where_it_is_seen():
 
 
 def test_joint_ages_grow_with_the_sources():
-    three, four = (joint_ages(size, 2, seed=1) for size in (3, 4))
+    three, four = (count_joint_ages(size, 2, seed=1) for size in (3, 4))
     assert len(three) == len(four) == 2
     assert 0 < max(three) < max(four)
-    assert joint_ages(3, 1, seed=1) == three[:1]
+    assert count_joint_ages(3, 1, seed=1) == three[:1]
     with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
-        joint_ages(2, 0, seed=1)
+        count_joint_ages(2, 0, seed=1)
 
 
 def test_all_sources_crawled_at_each_epoch_have_period_one():
-    periods = periods_of_random_sets(3, 2, seed=1)
+    periods = find_periods(3, 2, seed=1)
     assert len(periods) == 6
     full = periods[periods.budget == 3]
     assert (full.period == 1).all()
@@ -78,7 +80,7 @@ def test_all_sources_crawled_at_each_epoch_have_period_one():
 
 
 def test_some_set_has_cycles_of_unlike_rewards():
-    found = cycles_of_random_sets(7, 1)
+    found = find_cycles(7, 1)
     assert (found.worst <= found.start).all()
     assert (found.start <= found.best).all()
     assert found.spread[6] > 1e-3
@@ -88,10 +90,22 @@ def test_some_set_has_cycles_of_unlike_rewards():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: visits_by_content(s, LAW, 4, 40, 1, 1), r"popular .* in \[1, 3\], got 4"),
-        (lambda s: visits_by_content(s, LAW, 2, 3, 1, 1), "horizon must be .* at least 4, got 3"),
-        (lambda s: visits_by_content(s, LAW, 2, 40, 0, 1), "runs must be .* at least 1, got 0"),
-        (lambda s: self_tuning(s, s, LAW, {}, 60, 0, 1), "runs must be .* at least 1, got 0"),
+        (
+            lambda s: measure_visits_by_content(s, LAW, 4, 40, 1, 1),
+            r"popular .* in \[1, 3\], got 4",
+        ),
+        (
+            lambda s: measure_visits_by_content(s, LAW, 2, 3, 1, 1),
+            "horizon must be .* at least 4, got 3",
+        ),
+        (
+            lambda s: measure_visits_by_content(s, LAW, 2, 40, 0, 1),
+            "runs must be .* at least 1, got 0",
+        ),
+        (
+            lambda s: simulate_self_tuning(s, s, LAW, {}, 60, 0, 1),
+            "runs must be .* at least 1, got 0",
+        ),
     ],
 )
 def test_wrong_input_is_named(call, message):

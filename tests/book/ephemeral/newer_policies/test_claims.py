@@ -10,10 +10,10 @@ from analysis.sweep import sweep
 from book.ephemeral import how_good as sets
 from book.ephemeral import newer_policies as page
 from book.ephemeral.newer_policies import (
-    alike_gaps,
-    gaps_against_copies,
-    gaps_of_random_sets,
-    kept_gaps,
+    measure_alike_gaps,
+    measure_gaps_by_copies,
+    measure_random_set_gaps,
+    select_lasting_gaps,
 )
 from tests.support import assert_all_turn, verdicts
 
@@ -22,7 +22,7 @@ FOUR, LAW = four_sources(), Utility("exponential")
 
 def instances(*sizes):
     """Rows of random sets of these sizes."""
-    rows = sweep(sets.optimality_row, sizes, seed=3, replications=8, jobs=1, progress=False)
+    rows = sweep(sets.compare_with_optimum, sizes, seed=3, replications=8, jobs=1, progress=False)
     return pd.DataFrame([row for point in rows for row in point])
 
 
@@ -40,7 +40,7 @@ def instances_of_round_robin():
 def gaps():
     """Gaps with random and with expected contents on Table 1 at M = 2."""
     options = {"sizes": [1, 16], "random_sizes": [1, 100], "runs": 3, "horizon": 20_000, "seed": 5}
-    return gaps_against_copies(FOUR, 2, LAW, **options).assign(sources="Table 1")
+    return measure_gaps_by_copies(FOUR, 2, LAW, **options).assign(sources="Table 1")
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +49,9 @@ def true():
     return page.Results(
         instances=instances((3, 1), (4, 2)),
         stuck=1 - one / sets.relaxed_problem(FOUR, 2).bound,
-        alike=alike_gaps(FOUR.subset(slice(0, 1)), 0.4, (5, 15)),
+        alike=measure_alike_gaps(FOUR.subset(slice(0, 1)), 0.4, (5, 15)),
         copies=gaps(),
-        kept=float(kept_gaps(gaps_of_random_sets(5, 40, seed=3)).random.mean()),
+        kept=float(select_lasting_gaps(measure_random_set_gaps(5, 40, seed=3)).random.mean()),
     )
 
 
@@ -85,7 +85,7 @@ def test_the_verdicts_of_the_documents_own_model(true):
 
 
 def test_words_on_sources_alike_follow_the_gap(true):
-    four_types = replace(true, alike=alike_gaps(FOUR, 2, (5, 15)))
+    four_types = replace(true, alike=measure_alike_gaps(FOUR, 2, (5, 15)))
     contexts = [{row.id: row.context for row in page.claims(r)} for r in (true, four_types)]
     assert "no gap up to rounding" in contexts[0]["A-s-asym-ww"]
     assert "gaps of up to" in contexts[1]["A-s-asym-ww"]

@@ -18,12 +18,12 @@ MODEL = RobotControl(2, 0.4, 1.0, 3, 1.0)
 
 @pytest.fixture(scope="module")
 def found():
-    return page.small_process(MODEL)
+    return page.build_small_process(MODEL)
 
 
 @pytest.fixture(scope="module")
 def policies():
-    return page.all_policies(full_chain(RobotControl(2, 0.4, 1.0, 2, 1.0)), doublings=25)
+    return page.evaluate_all_policies(full_chain(RobotControl(2, 0.4, 1.0, 2, 1.0)), doublings=25)
 
 
 def faster_clock(chain):
@@ -119,26 +119,26 @@ def test_every_computed_verdict_turns(found, policies, monkeypatch):
             ),
             "a page alone is not served": (None, policies),
             "robots that bring nothing": (
-                page.small_process(RobotControl(2, 1e-13, 1.0, 3, 1.0)),
+                page.build_small_process(RobotControl(2, 1e-13, 1.0, 3, 1.0)),
                 policies,
             ),
             "as many robots as places": (
-                page.small_process(RobotControl(3, 0.4, 1.0, 3, 1.0), more_robots=3),
+                page.build_small_process(RobotControl(3, 0.4, 1.0, 3, 1.0), more_robots=3),
                 policies,
             ),
             "busier robots at decision epochs": (
-                replace(found, epochs=page.both_averages(MODEL, busier)[0]),
+                replace(found, epochs=page.compare_averages(MODEL, busier)[0]),
                 policies,
             ),
-            "hardly any event": (found, page.all_policies(slow(one))),
-            "a free refuge": (found, page.all_policies(with_a_free_refuge(one))),
+            "hardly any event": (found, page.evaluate_all_policies(slow(one))),
+            "a free refuge": (found, page.evaluate_all_policies(with_a_free_refuge(one))),
         },
     )
 
 
 def test_all_policies_of_a_small_process_are_evaluated():
     model = RobotControl(1, 0.4, 1.0, 2, 1.0)
-    found = page.all_policies(full_chain(model))
+    found = page.evaluate_all_policies(full_chain(model))
     assert len(found.costs) == 2**6
     assert found.costs.min() == pytest.approx(model.solve().gain)
 

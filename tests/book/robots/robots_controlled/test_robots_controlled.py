@@ -24,7 +24,7 @@ def test_the_verdicts_of_the_documents_own_models(found):
     assert said["D-fig6"] == "not determined"
     assert said["D-prop4-theta"] == said["D-tn"] == "does not hold"
     assert "differs" not in said.values()
-    assert page.hits(found, [254, 255, 256]) == [3, 3, 4]
+    assert page.count_printed_updates(found, [254, 255, 256]) == [3, 3, 4]
 
 
 def test_every_computed_verdict_turns_on_a_falsified_model(found, monkeypatch):
@@ -36,7 +36,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(found, monkeypatch):
         6, 1.0, 1.0, 2, 443.53, speedup=(0, 9.74, 11.208, 11.312, 17.022, 18.393, 18.493)
     )
     monkeypatch.setattr(page, "HALF", 0.9999)
-    whole = page.claims(replace(found, half_step=page.tight_run(middle, step=0.9999)))
+    whole = page.claims(replace(found, half_step=page.run_to_tight_stop(middle, step=0.9999)))
     monkeypatch.undo()
 
     def said(results):
@@ -67,24 +67,24 @@ def test_every_computed_verdict_turns_on_a_falsified_model(found, monkeypatch):
 
 
 def test_the_words_on_the_curves_follow_from_them(found):
-    assert page.curves_rise(found.optima).startswith("The more")
-    assert "share one curve" in page.curves_rise([found.optima[0], found.optima[0]])
-    assert "does not rise" in page.curves_rise(found.optima[::-1])
-    assert page.curves_rise(found.optima[:1]) == ""
+    assert page.describe_curves(found.optima).startswith("The more")
+    assert "share one curve" in page.describe_curves([found.optima[0], found.optima[0]])
+    assert "does not rise" in page.describe_curves(found.optima[::-1])
+    assert page.describe_curves(found.optima[:1]) == ""
     mixed = replace(found.optima[1], policy=np.roll(found.optima[0].policy, 1, axis=0))
-    assert "Not every" in page.curves_rise([found.optima[0], mixed])
+    assert "Not every" in page.describe_curves([found.optima[0], mixed])
 
 
 def test_a_census_counts_all_models():
-    counted = page.census(12, np.random.default_rng(1))
+    counted = page.count_curves(12, np.random.default_rng(1))
     assert counted.instances == counted.curves == 12
     assert 0 <= counted.tiny < 12
 
 
 def test_the_solutions_say_what_their_tables_show():
-    declined = exercises.declined()["states with q < K that decline"]
+    declined = exercises.count_declined_states()["states with q < K that decline"]
     assert declined.is_monotonic_decreasing
-    fast = exercises.four_fast_robots()
+    fast = exercises.solve_four_fast_robots()
     assert set(fast["f(0), ..., f(3)"][:4]) == {"4 3 2 1"}
     assert "4 3 2 1" not in set(fast["f(0), ..., f(3)"][4:])
     assert set(fast["loss rate"][:4]) == {"0.0000"}
@@ -92,7 +92,7 @@ def test_the_solutions_say_what_their_tables_show():
 
 def test_a_tight_run_whose_stop_rounding_hides_is_left_out_and_no_claim_rests_on_the_others(found):
     """Of queues that are hardly ever short of pages relative values are too large for that stop."""
-    assert page.tight_run(RobotControl(16, 0.1, 0.01, 4, 2.05), step=0.5) is None
+    assert page.run_to_tight_stop(RobotControl(16, 0.1, 0.01, 4, 2.05), step=0.5) is None
     assert len(found.limits) == page.STARTS
     fewer = replace(found, limits=found.limits[1:], half_step=None)
     said = verdicts(page.claims(fewer))

@@ -40,19 +40,19 @@ def test_a_model_that_disagrees_leaves_it_open(wrong, row):
 
 
 def test_the_checks_of_the_models_hold():
-    closed, balance = page.largest_errors([0.4, 6.0], [0.0, 4.0], 5)
+    closed, balance = page.measure_errors([0.4, 6.0], [0.0, 4.0], 5)
     assert closed < 1e-10
     assert balance < 1e-6
     assert page.alike_error() < 1e-9
-    assert page.fleet_neighbours([0.0, 0.04], 2.0, 8) >= 0
+    assert page.compare_neighbouring_fleets([0.0, 0.04], 2.0, 8) >= 0
     assert abs(page.placement_gap(2.0, 8)) < 1e-12
-    losses = page.margin_losses(20, np.random.default_rng(1))
+    losses = page.measure_margin_losses(20, np.random.default_rng(1))
     assert losses.min() > -1e-12
     assert (losses > 1e-9).any()
 
 
 def test_more_variability_needs_fewer_robots_where_losses_weigh():
-    found = page.by_variability([0.4, 6.0], [0.0, 1.0, 4.0], 0.1, 5)
+    found = page.solve_by_variability([0.4, 6.0], [0.0, 1.0, 4.0], 0.1, 5)
     assert 0.4 < critical_gamma(5) < 6.0
     assert (np.diff(found.loads[0]) < 0).all()
     assert found.numbers[0, 0] > found.numbers[0, -1]
@@ -68,12 +68,12 @@ def test_more_variability_needs_fewer_robots_where_losses_weigh():
 
 
 def test_control_saves_and_any_idle_robot_saves_more():
-    scan = page.fleet_scan([0.0, 0.06], 2.0, 6)
+    scan = page.scan_fleets([0.0, 0.06], 2.0, 6)
     assert (scan["cost, controlled"] < scan["cost, fixed"]).all()
     assert (scan["cost, controlled, any idle robot"] <= scan["cost, controlled"] + 1e-12).all()
     assert scan["fast, fixed"].is_monotonic_decreasing
 
 
 def test_one_fast_robot_is_better_than_two_slow_ones_in_the_examples_of_the_exercise():
-    table = exercises.one_fast_or_two_slow()
+    table = exercises.compare_fast_and_slow()
     assert (table["cost, fast"] < table["cost, slow"]).all()

@@ -5,19 +5,19 @@ import pytest
 
 from book.robots.robots_general import (
     LAWS,
-    best_fixed,
-    contains,
-    service_law,
-    service_sampler,
-    simulate_all,
-    under_control,
+    count_covering_intervals,
+    make_controlled_case,
+    make_fixed_case,
+    make_sampler,
+    make_service_law,
+    simulate_cases,
 )
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_draws_have_the_moments_of_the_law(law):
-    exact = service_law(law, 3.0)
-    drawn = service_sampler(law, 3.0)(np.random.default_rng(1), 400_000)
+    exact = make_service_law(law, 3.0)
+    drawn = make_sampler(law, 3.0)(np.random.default_rng(1), 400_000)
     assert drawn.mean() == pytest.approx(1.0, abs=0.015)
     assert drawn.var() == pytest.approx(exact.variation, abs=0.15)
 
@@ -25,16 +25,16 @@ def test_draws_have_the_moments_of_the_law(law):
 def test_simulated_costs_are_the_exact_ones():
     model = {"arrival_rate": 0.12, "capacity": 4, "gamma": 1.2}
     cases = [
-        best_fixed("hyper-exponential", variation=3.0, **model),
-        under_control(10, **model),
+        make_fixed_case("hyper-exponential", variation=3.0, **model),
+        make_controlled_case(10, **model),
     ]
-    check = simulate_all(cases, 8, seed=3)
+    check = simulate_cases(cases, 8, seed=3)
     assert check["controlled"].tolist() == [False, True]
-    assert contains(check) == 2
+    assert count_covering_intervals(check) == 2
     assert (check["half-width"] < 0.1 * check["exact"]).all()
-    assert contains(check.assign(exact=2 * check["exact"])) == 0
+    assert count_covering_intervals(check.assign(exact=2 * check["exact"])) == 0
 
 
 def test_wrong_laws_are_named():
     with pytest.raises(ValueError, match=r"law must be one of constant, .*, got 'uniform'"):
-        service_law("uniform", 1.0)
+        make_service_law("uniform", 1.0)

@@ -16,7 +16,7 @@ from scorecard.pages.theme.cells import (
     [
         ("# Two ways to the same number.\nfirst = 1", "Two ways to the same number"),
         ("budget: int = 1  # sources; [1, N]; how many", "parameters of this page"),
-        ("page.save_states(arms)\npage.draw_costs(arms)", "states, draw costs"),
+        ("page.save_states(arms)\npage.draw_costs(arms)", "states, costs"),
         ("from scorecard import record_claims\nrecord_claims(study.claims())",
          "claims on the printed rows"),
         ("import numpy as np\nfrom math import pi", "imports"),
@@ -34,7 +34,7 @@ def test_a_folded_cell_is_named_after_what_it_does(code, said):
         'save_value("page-mean", mean)\nsave_values("page", exercises.of_page())',
         "save_table(\n    'page-rewards', table, 'Rewards.', formats='.2f'\n)",
         "if is_document_run():\n    record_claims(study.claims(found))\nnumbers.save_counts(found)",
-        "# Solutions.\nexercises.of_the_page()\nnumbers.keep_numbers(cells)",
+        "# Solutions.\nexercises.of_the_page()\npage.draw_numbers(cells)",
         "for k in (1, 2):\n    save_value(f'a-{k}', k)",
         "save_figure('a', picture, data, 'It rises.', 'Up.')",
         "page.save_curve(curve)",
