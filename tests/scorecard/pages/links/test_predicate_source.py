@@ -20,7 +20,7 @@ def test_a_claim_names_the_function_of_the_study_that_decides_it():
 def test_the_code_comes_with_the_constants_that_it_reads():
     code = predicate_source("book.ephemeral.stochastic_index:_discounted")
     assert code.startswith("LATTICE_SLACK = 0.01\n")
-    assert "def _discounted(found: Results)" in code
+    assert "def _discounted(results: Results)" in code
     assert 'shape["slope above the printed bound"] < LATTICE_SLACK' in code
 
 
