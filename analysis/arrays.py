@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields
 from functools import cache, wraps
 from typing import Any, TypeVar
 
@@ -22,7 +23,8 @@ SHARED_FROM = 64
 def read_only_arrays(cls: _Type) -> _Type:
     """Make the arrays in a frozen dataclass read-only, in its copies and pickles too.
 
-    Fields hold views, so that an array of the caller's stays as it is.
+    Fields hold views, so that an array of the caller's stays as it is. Instances with equal fields
+    are equal, unless the class defines its own ``__eq__``; NaN equals NaN.
 
     Examples
     --------
@@ -43,9 +45,28 @@ def read_only_arrays(cls: _Type) -> _Type:
         vars(self).update(state)
         _lock(self)
 
-    for method in (__init__, __setstate__):
-        setattr(cls, method.__name__, method)
+    def __eq__(self: Any, other: object) -> Any:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _equal(vars(self)[f.name], vars(other)[f.name]) for f in fields(self) if f.compare
+        )
+
+    methods: dict[str, Any] = {"__init__": __init__, "__setstate__": __setstate__}
+    # The method that `dataclass` generates compares tuples, which raises where they hold arrays.
+    own = vars(cls).get("__eq__")
+    if own is not None and own.__code__.co_filename == "<string>":
+        methods["__eq__"] = __eq__
+    for name, method in methods.items():
+        setattr(cls, name, method)
     return cls
+
+
+def _equal(value: Any, other: Any) -> bool:
+    if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
+        inexact = np.issubdtype(np.asarray(value).dtype, np.inexact)
+        return np.array_equal(value, other, equal_nan=bool(inexact))
+    return bool(value == other)
 
 
 def _lock(instance: Any) -> None:

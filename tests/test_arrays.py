@@ -69,6 +69,17 @@ def test_frozen_arrays_are_read_only(face, name, tmp_path, monkeypatch):
             assert list(writeable(copied(result), f"{kind} of {name}")) == []
 
 
+def test_equal_arrays_make_instances_equal():
+    given = [[0.5, 0.5], [0.0, 1.0]], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0]
+    arm, other = RestartArm(*given), RestartArm(*given[:2], [0.0, 3.0], given[3])
+    assert arm == RestartArm(*given)
+    assert arm != other
+    assert arm != given
+    unknown = np.array([np.nan, 1.0])
+    assert ItemSums(unknown, unknown) == ItemSums(unknown.copy(), unknown)
+    assert four_sources() == FOUR
+
+
 @pytest.mark.parametrize("kind", COPIES)
 @pytest.mark.parametrize(
     "value",
