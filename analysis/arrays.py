@@ -45,7 +45,7 @@ def read_only_arrays(cls: _Type) -> _Type:
         vars(self).update(state)
         _lock(self)
 
-    def __eq__(self: Any, other: object) -> Any:
+    def __eq__(self: Any, other: Any) -> Any:
         if type(other) is not type(self):
             return NotImplemented
         return all(

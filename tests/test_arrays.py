@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
+from analysis.arrays import read_only_arrays
 from analysis.crawl import Frontier, IndexPolicy, ListingIndex, Outcome, TurnPolicy
 from analysis.ephemeral import (
     Arrivals,
@@ -70,13 +71,17 @@ def test_frozen_arrays_are_read_only(face, name, tmp_path, monkeypatch):
 
 
 def test_equal_arrays_make_instances_equal():
-    given = [[0.5, 0.5], [0.0, 1.0]], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0]
-    arm, other = RestartArm(*given), RestartArm(*given[:2], [0.0, 3.0], given[3])
-    assert arm == RestartArm(*given)
-    assert arm != other
-    assert arm != given
+    @read_only_arrays
+    @dataclasses.dataclass(frozen=True)
+    class Path:
+        age: np.ndarray
+        note: str = ""
+
     unknown = np.array([np.nan, 1.0])
-    assert ItemSums(unknown, unknown) == ItemSums(unknown.copy(), unknown)
+    assert Path(unknown) == Path(unknown.copy())
+    assert Path(unknown) != Path(np.ones(2))
+    assert Path(unknown) != Path(unknown, "other")
+    assert Path(np.arange(2)) != "something else"
     assert four_sources() == FOUR
 
 
