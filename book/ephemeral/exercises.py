@@ -184,7 +184,7 @@ def solve_at_scale() -> dict[str, float]:
     index = whittle_index_at_age(sources, spread_ages(sources, budget, rng))
     index = np.where(sources.u_star > relaxed.subsidy, index, sources.u_star)
     paths = {
-        name: rewards(Scheduler(variant, budget), 300)[100:]
+        name: rewards(Scheduler(variant, budget, 1), 300)[100:]
         for name, variant in {"alike": one_decay, "spread": sources}.items()
     }
     swings = {f"solution-{name}": float(path.std() / path.mean()) for name, path in paths.items()}

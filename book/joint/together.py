@@ -53,7 +53,7 @@ class View:
 def compute_crawls(sources: Sources, view: View) -> tuple[float, float]:
     """Return crawls, and pages that they bring, per epoch at a fixed price and queue."""
     queued = queued_sources(sources, view.index_rate, view.queue)
-    scheduler = Scheduler(queued, view.budget, price=view.price)
+    scheduler = Scheduler(queued, view.budget, 1, price=view.price)
     crawls, pages = 0, 0.0
     for _ in range(view.epochs):
         ages = scheduler.ages

@@ -850,7 +850,7 @@ def ranked_in_full(sources, budget, epochs=60):
 def schedulers(sources):
     """Rewards and not numbers: a tie to the last bit may fall another way."""
     for budget in budgets(sources):
-        scheduler = Scheduler(sources, budget)
+        scheduler = Scheduler(sources, budget, 1)
         for age, arms in ranked_in_full(sources, budget):
             truth = sum(sources.state_at_age(np.full(len(sources), a))[i]
                         for a, i in zip(age, arms, strict=True))  # fmt: skip
@@ -862,7 +862,7 @@ def schedulers(sources):
 def queued_crawls(sources):
     """Through a queue that moves: the crawls are worth those of a ranking of other sources."""
     for budget in budgets(sources):
-        scheduler = Scheduler(sources, budget, price=0.0, index_rate=5.0)
+        scheduler = Scheduler(sources, budget, 1, price=0.0, index_rate=5.0)
         for epoch in range(30):
             queue = scheduler.queue = (0, 3, 40)[epoch % 3]
             seen, ages = queued_sources(sources, 5.0, queue), scheduler.ages

@@ -14,20 +14,34 @@ CHUNK = 2**16
 """Sources that are added, or read, at a time."""
 
 
-def spread_ages(sources: Sources, budget: float, rng: Rng) -> NDArray[np.int64]:
-    """Draw ages from an approximation of their long-run law, to avoid a transient at the start.
+def spread_ages(
+    sources: Sources,
+    budget: float,
+    rng: Rng = None,
+    *,
+    subsidy: float | None = None,
+    max_age: int | ArrayLike | None = None,
+) -> NDArray[np.int64]:
+    """Return ages spread as they are in the long run, so that no sources begin in step.
 
-    They are uniform between 1 and the age at which the relaxed problem crawls the source, (N,).
+    They are uniform between 1 and the age at which the relaxed problem crawls the source, or its
+    maximal age, shape (N,): drawn, or without a generator evenly spaced (multiples of the golden
+    ratio), so that also neighbours and copies begin at different ages. The due ages are those at
+    the `subsidy`, by default that of the relaxed problem.
     """
-    rng = check_rng(rng)
-    some = sources
-    if len(sources) > CHUNK:
-        part = np.sort(rng.choice(len(sources), CHUNK, replace=False))
-        some = sources.subset(part)
-    share = float(some.cost.sum() / sources.cost.sum())
-    due = due_ages(sources, relaxed_problem(some, budget * share).subsidy)
-    due = np.minimum(np.minimum(due, np.ceil(10.0 / sources.decay)), NEVER)
-    return 1 + np.floor(rng.random(len(sources)) * due).astype(np.int64)
+    size = len(sources)
+    if subsidy is None:
+        some = sources
+        if size > CHUNK:
+            some = sources.subset(np.linspace(0, size - 1, CHUNK).astype(np.int64))
+        share = float(some.cost.sum() / sources.cost.sum())
+        budget = min(budget, float(sources.cost.sum()))
+        subsidy = relaxed_problem(some, min(budget * share, float(some.cost.sum()))).subsidy
+    due = np.minimum(due_ages(sources, subsidy), np.ceil(10.0 / sources.decay))
+    due = np.minimum(due, NEVER if max_age is None else np.maximum(max_age, 1))
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    place = np.arange(1, size + 1) * golden % 1.0 if rng is None else check_rng(rng).random(size)
+    return 1 + np.floor(place * due).astype(np.int64)
 
 
 def set_rates(entries: NDArray[np.void], sources: Sources) -> None:

@@ -38,6 +38,8 @@ from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.display import brief
 from analysis.ephemeral.lagrangian import crawl_price as solve_for_price
 from analysis.ephemeral.relaxed import due_ages
+from analysis.ephemeral.scheduler.admission import limits as check_limits
+from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.calendar import buckets
 from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.calendar.budget import ROOM, Choice, choose
@@ -68,8 +70,10 @@ class Scheduler:
         N sources.
     budget : float
         Cost that an epoch may spend; the number of crawls if every crawl costs 1.
-    ages : int or array_like of int, shape (N,)
-        Epochs since the last crawl of each source, 1 at the epoch that follows it.
+    ages : int or array_like of int, shape (N,), optional
+        Epochs since the last crawl of each source, 1 at the epoch that follows it. By default
+        `admission.spread_ages` spreads them evenly over the epochs in which the sources fall due:
+        sources that begin at one age can stay in step, at a loss, for as long as anyone followed.
     min_age : int or array_like of int, shape (N,)
         Politeness: least number of epochs between two crawls of a source.
     max_age : int or array_like of int, shape (N,), optional
@@ -128,7 +132,7 @@ class Scheduler:
         self,
         sources: Sources,
         budget: float,
-        ages: int | ArrayLike = 1,
+        ages: int | ArrayLike | None = None,
         *,
         min_age: int | ArrayLike = 0,
         max_age: int | ArrayLike | None = None,
@@ -308,7 +312,7 @@ class Scheduler:
     def add(
         self,
         sources: Sources,
-        ages: int | ArrayLike = 1,
+        ages: int | ArrayLike | None = None,
         *,
         min_age: int | ArrayLike = 0,
         max_age: int | ArrayLike | None = None,
@@ -337,6 +341,11 @@ class Scheduler:
             ages require more than the budget.
         """
         check_kind("sources", sources, Sources)
+        if ages is None:
+            check_limits(min_age, max_age, len(sources))  # refuses wrong ones by name
+            level = self.marginal_index
+            subsidy = level if 0 < level < epoch_kernel.OVERDUE else None
+            ages = spread_ages(sources, self.budget, subsidy=subsidy, max_age=max_age)
         return self._register.add(sources, ages, min_age, max_age, numbers, self.budget, self._now)
 
     def remove(self, numbers: ArrayLike) -> None:

@@ -11,6 +11,7 @@ from os import PathLike
 from typing import Any
 
 from analysis.checks import check_choice, check_integer, check_number
+from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.calendar.buckets import PRECISIONS
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
@@ -46,6 +47,8 @@ def scheduler_from_parquet(
         given = {name: columns.pop(column) for column, name in AGES.items() if column in columns}
         try:
             sources = Sources(**columns, period=period)
+            share = budget * len(sources) / total  # of the budget, for the ages of this part
+            given.setdefault("ages", spread_ages(sources, share, max_age=given.get("max_age")))
             if scheduler is None:
                 scheduler = Scheduler(sources, budget, **given, precision=precision)
                 scheduler.reserve(total)

@@ -9,7 +9,7 @@ from numba import njit
 
 from analysis.ephemeral import Sources, four_sources, long_run_cycle, whittle_index_at_age
 from analysis.ephemeral.optimum.costs import fill_budget
-from analysis.ephemeral.relaxed import relaxed_bound
+from analysis.ephemeral.relaxed import due_ages, relaxed_bound
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
@@ -27,7 +27,9 @@ def index_at_age(limit, decay, bend, age):
 class FullSort:
     """The policy by its rules, looking at every source at every epoch."""
 
-    def __init__(self, sources, budget, ages=1, *, min_age=0, max_age=None):
+    def __init__(self, sources, budget, ages=None, *, min_age=0, max_age=None):
+        if ages is None:
+            ages = spread_ages(sources, budget, max_age=max_age)
         self.limit, self.decay, self.bend, self.cost = columns(sources)
         size = len(sources)
         self.budget = budget
@@ -177,7 +179,7 @@ def test_thousands_of_sources(start, costs):
 def test_crawls_equal_published_index():
     sources = many_sources(3_000, seed=5)
     age = np.ones(len(sources))
-    scheduler = Scheduler(sources, 30)
+    scheduler = Scheduler(sources, 30, 1)
     for _ in range(300):
         index = whittle_index_at_age(sources, age)
         best = np.lexsort((np.arange(index.size), -index))[:30]
@@ -543,8 +545,40 @@ def test_foreign_file_is_refused(tmp_path):
 
 
 def test_second_removal_is_refused():
-    scheduler = Scheduler(four_sources(), 1)
+    scheduler = Scheduler(four_sources(), 1, 1)
     scheduler.remove(2)
     with pytest.raises(ValueError, match="there is no source 2 any more"):
         scheduler.remove([0, 2])
     assert scheduler.ages.tolist() == [1, 1, 0, 1]
+
+
+def test_ages_are_spread_by_default():
+    sources = Sources(*(np.repeat(column, 500) for column in ([1.0, 3.0], [1.0, 0.5], [0.1, 0.4])))
+    scheduler = Scheduler(sources, 100)
+    due = due_ages(sources, relaxed_bound(sources, 100)[1])
+    for kind in (slice(0, 500), slice(500, 1000)):
+        most = int(min(due[kind][0], np.ceil(10 / sources.decay[kind][0])))
+        counts = np.bincount(scheduler.ages[kind], minlength=most + 1)[1:]
+        assert counts.size == most
+        assert np.ptp(counts) <= 2
+    for _ in range(30):
+        scheduler.crawl()
+    added = scheduler.add(sources.subset(slice(500, 1000)))
+    assert np.unique(scheduler.ages[added]).size > 1
+    limited = Scheduler(sources, 100, max_age=20)
+    assert limited.ages.max() <= 20
+
+
+def test_spread_ages_lose_less_than_equal_ones():
+    """On copies of four sources whose equal ages keep them in step for ever."""
+    kinds = ([1.0, 1.0, 0.4999, 0.2501], [np.log(2.0), np.log(2.0), 12.0, 12.0])
+    u_star, decay = (np.repeat(column, 50) for column in kinds)
+    sources = Sources(u_star * decay, np.ones(200), decay)
+    bound = relaxed_bound(sources, 100)[0]
+    lost = {}
+    for name, ages in (("equal", 2), ("spread", None)):
+        scheduler = Scheduler(sources, 100, ages)
+        earned = [scheduler.crawl()[1].sum() for _ in range(400)]
+        lost[name] = 1 - np.mean(earned[200:]) / bound
+    assert lost["equal"] == pytest.approx(0.0999, abs=1e-3)
+    assert lost["spread"] < 0.02

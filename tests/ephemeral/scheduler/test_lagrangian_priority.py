@@ -9,7 +9,7 @@ from tests.ephemeral.scheduler.test_core import FullSort, same_crawl
 
 
 class LagrangianSort(FullSort):
-    def __init__(self, sources, budget, ages=1, *, price=None, **limits):
+    def __init__(self, sources, budget, ages=None, *, price=None, **limits):
         super().__init__(sources, budget, ages, **limits)
         total = float(sources.cost.sum())
         self.price = crawl_price(sources, min(budget, total)) if price is None else price

@@ -166,7 +166,7 @@ def test_queue_crawls_equal_sort(data, costs):
     )
     budget, queue = data.draw(st.sampled_from([0.5, 1.0, 3.3])), data.draw(QUEUES)
     price = data.draw(st.sampled_from([None, 0.0, 0.3, 2.0]))
-    scheduler = Scheduler(sources, budget, price=price, index_rate=rate, queue=queue)
+    scheduler = Scheduler(sources, budget, 1, price=price, index_rate=rate, queue=queue)
     age = np.ones(size)
     for action in data.draw(st.lists(st.sampled_from(["crawl", "crawl", "queue", "rerate", "add"]),
                                      min_size=1, max_size=25)):  # fmt: skip
@@ -203,7 +203,7 @@ def columns_of(scheduler, reference):
 
 def test_moving_queue_at_scale():
     sources, rng = many_sources(2000), np.random.default_rng(4)
-    scheduler = Scheduler(sources, 60, price=0.05, index_rate=400.0)
+    scheduler = Scheduler(sources, 60, 1, price=0.05, index_rate=400.0)
     age = np.ones(2000)
     for _ in range(60):
         queue = scheduler.queue = int(rng.integers(0, 900))

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
 from analysis.checks import check_kind, check_number
-from analysis.ephemeral.scheduler.admission import whole_numbers
+from analysis.ephemeral.scheduler.admission import spread_ages, whole_numbers
 from analysis.ephemeral.scheduler.calendar.budget import ROOM
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
@@ -129,8 +129,8 @@ class PartitionedScheduler:
         Machine of each source, from 0; every machine up to the largest has one.
     budget : float
         Cost that an epoch may spend on all machines together.
-    ages : int or array_like of int, shape (N,)
-        Epochs since the last crawl of each source.
+    ages : int or array_like of int, shape (N,), optional
+        Epochs since the last crawl of each source; spread by default, as in `Scheduler`.
     exchange : bool
         Share one multiplier; otherwise every machine keeps a quota in proportion to the number of
         its sources, which must all cost the same.
@@ -156,7 +156,7 @@ class PartitionedScheduler:
         sources: Sources,
         part: ArrayLike,
         budget: float,
-        ages: int | ArrayLike = 1,
+        ages: int | ArrayLike | None = None,
         *,
         exchange: bool = True,
         place: Place | None = None,
@@ -172,6 +172,8 @@ class PartitionedScheduler:
         if not (exchange or self.unit):
             raise ValueError("exchange must be True where costs differ, got False")
         self._cheapest = float(sources.cost.min())
+        if ages is None:
+            ages = spread_ages(sources, self.budget)
         age = np.broadcast_to(whole_numbers("ages", ages, len(sources), 0), len(sources))
         count = int(where.max()) + 1
         if where.min() < 0 or np.bincount(where.astype(np.intp)).min() == 0:

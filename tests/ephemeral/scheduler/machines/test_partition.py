@@ -61,7 +61,7 @@ def test_shared_multiplier_unifies_parts(sources, ages):
 def test_small_budget_reaches_parts(exchange):
     twins = Sources([1.0] * 6, [1.0] * 6, [0.1] * 6)
     part = np.arange(6) % 3
-    scheduler = PartitionedScheduler(twins, part, 1, exchange=exchange)
+    scheduler = PartitionedScheduler(twins, part, 1, 1, exchange=exchange)
     crawled = np.concatenate([scheduler.crawl()[0] for _ in range(60)])
     np.testing.assert_array_equal(np.bincount(crawled, minlength=6), [10] * 6)
 
@@ -106,9 +106,9 @@ def test_parts_pay_for_costly_sources():
     """Four dear sources, each in a part that has a tenth of the budget."""
     rate, cost = np.r_[np.full(4, 60.0), np.ones(36)], np.r_[np.full(4, 6.0), np.ones(36)]
     sources = Sources(rate, np.ones(40), np.full(40, 0.2), cost=cost)
-    parts = PartitionedScheduler(sources, np.arange(40) % 10, 12)
+    parts = PartitionedScheduler(sources, np.arange(40) % 10, 12, 1)
     found = []
-    for scheduler in (Scheduler(sources, 12), parts):
+    for scheduler in (Scheduler(sources, 12, 1), parts):
         crawls = [scheduler.crawl() for _ in range(400)]
         counts = np.bincount(np.concatenate([numbers for numbers, _ in crawls]), minlength=40)
         reward = sum(rewards.sum() for _, rewards in crawls) / 400
