@@ -34,7 +34,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dgetrf, dgetrs
 
 from analysis.arrays import Floats, one_thread, read_only_arrays
 from analysis.bandits.arm import ACTIONS, Arm, closed_classes
@@ -42,6 +41,7 @@ from analysis.checks import check_kind
 from analysis.display import brief
 from analysis.kernel_cache import njit
 from analysis.restarts.arm import check_discount
+from analysis.restarts.whittle.definition import solve
 from analysis.results import NotConverged
 
 #: Advantages up to this share of the largest are zero but for rounding.
@@ -205,7 +205,7 @@ def _sweep(
     least = rewards.min(axis=1)
     shift = float(least[1] - least[0])
     rewards = rewards - least[:, None]
-    table, value = _advantages(kernels, rewards, discount, names[1])
+    table, value = _advantages(kernels, rewards, discount)
     subsidy = -float(value.max())
     unit = max(float(np.ptp(value)), float(np.ptp(rewards, axis=1).max()), 1e-300)
     order = np.empty(states, dtype=np.int64)
@@ -316,9 +316,7 @@ def _turn_in_order(table, value, subsidy, unit, order, index, pivots):  # type: 
     return (states if state >= 0 else count), -1, subsidy, subsidy
 
 
-def _advantages(
-    kernels: Floats, rewards: Floats, discount: float, name: str
-) -> tuple[Floats, Floats]:
+def _advantages(kernels: Floats, rewards: Floats, discount: float) -> tuple[Floats, Floats]:
     """Return B, and z: what action 0 earns above action 1 where the policy is action 1."""
     states = rewards.shape[1]
     # h is zero in state 0, whose column holds the coefficient of g.
@@ -326,11 +324,8 @@ def _advantages(
     system[:, 0] = 1.0
     change = discount * (kernels[0] - kernels[1])
     change[:, 0] = 0.0
-    lu, pivots, failed = dgetrf(system, overwrite_a=1)
-    if failed:
-        raise NotConverged(f"the equations of the {name} chain are singular in floating point")
     # change @ system^-1, as the transposed system's solution.
-    moved = dgetrs(lu, pivots, change.T, trans=1, overwrite_b=1)[0].T
+    moved = solve(system.T, change.T).T
     value = rewards[0] - rewards[1] + moved @ rewards[1]
     table = np.eye(states) - moved
     return np.ascontiguousarray(table), value
