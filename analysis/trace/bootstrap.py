@@ -24,9 +24,9 @@ def block_weights(weeks: int, block: int, draws: int, rng: Rng) -> Floats:
     draws = check_integer("draws", draws, 1)
     count = -(-weeks // block)
     first = rng.integers(0, weeks - block + 1, (draws, count))
-    taken = (first[:, :, None] + np.arange(block)).reshape(draws, -1)[:, :weeks]
+    chosen = (first[:, :, None] + np.arange(block)).reshape(draws, -1)[:, :weeks]
     counts = np.zeros((draws, weeks))
-    np.add.at(counts, (np.arange(draws)[:, None], taken), 1.0)
+    np.add.at(counts, (np.arange(draws)[:, None], chosen), 1.0)
     return counts
 
 

@@ -29,13 +29,13 @@ from analysis.ephemeral.policies import Policy, named_policy
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.table import Timetable
-from analysis.trace.bounds import clairvoyant_bound
 from analysis.trace.deployed import DueTimes
 from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
 from analysis.trace.replay import (
     Clock,
     Visits,
+    clairvoyant_bound,
     score,
     visits_at_random,
     visits_by_age,
@@ -128,9 +128,9 @@ class Experiment:
         size = len(self.trace)
         half_life = check_array("half_life", self.half_life, 0, low_open=True)
         value = check_array("value", self.value, 0)
-        for name, given in {"half_life": half_life, "value": value}.items():
-            if given.shape not in ((), (1,), (size,)):
-                raise ValueError(f"{name} must be one number or {size}, got shape {given.shape}")
+        for name, checked in {"half_life": half_life, "value": value}.items():
+            if checked.shape not in ((), (1,), (size,)):
+                raise ValueError(f"{name} must be one number or {size}, got shape {checked.shape}")
         set_fields(
             self,
             half_life=np.broadcast_to(half_life, size),
@@ -211,14 +211,14 @@ class Experiment:
         """
         phase = check_integer("phase", phase, 0, self.phases - 1)
         first = max(self.split - self.warm_up * WEEK, self.begin) if first is None else first
-        before = -(-(self.split - first) // self.period)
+        warm_up_epochs = -(-(self.split - first) // self.period)
         shift = phase * (DAY + self.period) // self.phases
         clock = Clock(
-            self.split - before * self.period + shift,
-            before + (self.end - self.split) // self.period,
+            self.split - warm_up_epochs * self.period + shift,
+            warm_up_epochs + (self.end - self.split) // self.period,
             self.period,
         )
-        return clock, before
+        return clock, warm_up_epochs
 
     def visits(self, policy: Policy | str, rng: Rng = None) -> Visits:
         """Return the visits of a policy that depends on ages alone; all sources begin at age 1.
@@ -259,8 +259,8 @@ class Experiment:
         sources, age = self.sources(self.trained), np.ones(len(self.trace), dtype=np.int64)
 
         def visits(clock: Clock) -> Visits:
-            known = known_from(self.trace, self.begin, clock.begin, memory, age)
-            policy = ForgettingIndex(sources, known, memory, self.prior, clock.begin)
+            counts = known_from(self.trace, self.begin, clock.begin, memory, age)
+            policy = ForgettingIndex(sources, counts, memory, self.prior, clock.begin)
             return visits_of_learner(self.trace, policy, self.budget, clock)
 
         return self.played(visits)
@@ -294,16 +294,16 @@ class Experiment:
         column = -(-time // self.period) - 1
         fade = np.exp(-self.decay_rate[source] * ((column + 1) * self.period - time) / HOUR)
         shape = len(self.trace), clock.horizon
-        place, worth = source * clock.horizon + column, np.asarray(self.value)[source] * fade
-        return weighted_counts(place, worth, shape[0] * shape[1]).reshape(shape)
+        cell, worth = source * clock.horizon + column, np.asarray(self.value)[source] * fade
+        return weighted_counts(cell, worth, shape[0] * shape[1]).reshape(shape)
 
     def clairvoyant(self) -> Floats:
         """Return the clairvoyant bound on the reward per epoch, for each phase; shape (phases,)."""
         bounds = []
         for phase in range(self.phases):
-            clock, before = self.clock(phase)
+            clock, warm_up_epochs = self.clock(phase)
             facts = (self.trace, self.budget, clock, self.decay_rate, np.asarray(self.value))
-            bounds.append(clairvoyant_bound(*facts, warm_up=before)[0])
+            bounds.append(clairvoyant_bound(*facts, warm_up=warm_up_epochs)[0])
         return np.array(bounds)
 
     def inside_training(self) -> Experiment:
@@ -323,14 +323,14 @@ class Experiment:
         """
         clocks = [self.clock(phase, first) for phase in range(self.phases)]
         return [
-            (visits if isinstance(visits, Visits) else visits(clock), clock, before)
-            for clock, before in clocks
+            (visits if isinstance(visits, Visits) else visits(clock), clock, warm_up_epochs)
+            for clock, warm_up_epochs in clocks
         ]
 
     def outcome(self, played: Sequence[Played]) -> Outcome:
         """Return the results of visits, one list of them a phase, in the test period."""
         weekly, averages = [], []
-        for visits, clock, before in played:
+        for visits, clock, warm_up_epochs in played:
             check_kind("visits", visits, Visits)
             if visits.horizon != clock.horizon or visits.budget > self.budget:
                 raise ValueError(
@@ -341,9 +341,15 @@ class Experiment:
                 size = len(self.trace)
                 raise ValueError(f"visits must be of {size} sources, got source {visits.arm[-1]}")
             value = np.asarray(self.value)
-            found = score(self.trace, visits, clock, self.decay_rate, value, warm_up=before)
-            weekly.append(found.reward[before:].reshape(-1, WEEK // self.period).sum(axis=1))
-            averages.append((found.stale.mean(), found.harmonic.mean(), visits.used(before)))
+            scored = score(
+                self.trace, visits, clock, self.decay_rate, value, warm_up=warm_up_epochs
+            )
+            weekly.append(
+                scored.reward[warm_up_epochs:].reshape(-1, WEEK // self.period).sum(axis=1)
+            )
+            averages.append(
+                (scored.stale.mean(), scored.harmonic.mean(), visits.used(warm_up_epochs))
+            )
         return Outcome(np.array(weekly), *(float(np.mean(a)) for a in zip(*averages, strict=True)))
 
 

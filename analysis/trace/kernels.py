@@ -3,7 +3,7 @@
 Each is equivalent to calling the `select`, `update` and `read` of a policy at every epoch. Visits
 are an array of shape (horizon, budget), in increasing order at each epoch, padded with -1 where
 fewer sources are visited. Items are given source by source: those of source i are
-``item[place[i]:place[i + 1]]``, in seconds, in increasing order.
+``item[start[i]:start[i + 1]]``, in seconds, in increasing order.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ def _write(
     epoch: int, chosen: NDArray[np.bool_], priority: Floats, least: float, visits: Ints, age: Ints
 ) -> None:
     """Write the chosen sources whose priority is above `least`, and update all ages."""
-    taken = 0
+    count = 0
     for i in range(age.size):
         age[i] += 1
         if chosen[i] and priority[i] > least:
-            visits[epoch, taken] = i
-            taken += 1
+            visits[epoch, count] = i
+            count += 1
             age[i] = 1
 
 
 @njit
-def first_items(item: Ints, place: Ints, begin: int) -> Ints:
+def first_items(item: Ints, start: Ints, begin: int) -> Ints:
     """Return the index of each source's first item at or after a second."""
-    first = np.empty(place.size - 1, dtype=np.int64)
+    first = np.empty(start.size - 1, dtype=np.int64)
     for i in range(first.size):
-        first[i] = place[i]
-        while first[i] < place[i + 1] and item[first[i]] < begin:
+        first[i] = start[i]
+        while first[i] < start[i + 1] and item[first[i]] < begin:
             first[i] += 1
     return first
 
@@ -101,7 +101,7 @@ def follow_forgetting(
     hours: Floats,
     budget: int,
     item: Ints,
-    place: Ints,
+    start: Ints,
     begin: int,
     period: int,
     visits: Ints,
@@ -114,7 +114,7 @@ def follow_forgetting(
     weight = np.empty(size)
     for i in range(size):
         weight[i] = (items[i] + shape) / (hours[i] + rate) * scale[i]
-    following = first_items(item, place, begin)
+    following = first_items(item, start, begin)
     for epoch in range(visits.shape[0]):
         for i in range(size):
             priority[i] = weight[i] * table[row[i], age[i]]
@@ -124,7 +124,7 @@ def follow_forgetting(
         for column in range(budget):
             i = visits[epoch, column]
             fade_known(i, second / 3600.0, memory, last, items, hours)
-            while following[i] < place[i + 1] and item[following[i]] <= second:
+            while following[i] < start[i + 1] and item[following[i]] <= second:
                 items[i] += np.exp((item[following[i]] - second) / (3600.0 * memory))
                 following[i] += 1
             weight[i] = (items[i] + shape) / (hours[i] + rate) * scale[i]
@@ -214,7 +214,7 @@ def follow_due(
     due: Floats,
     budget: int,
     item: Ints,
-    place: Ints,
+    start: Ints,
     begin: int,
     period: int,
     visits: Ints,
@@ -232,7 +232,7 @@ def follow_due(
     priority, work = np.empty(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
     modified = np.zeros(size)
-    following, oldest = first_items(item, place, begin), first_items(item, place, begin)
+    following, oldest = first_items(item, start, begin), first_items(item, start, begin)
     for epoch in range(visits.shape[0]):
         waiting = 0
         for i in range(size):
@@ -242,14 +242,14 @@ def follow_due(
         if waiting > budget:
             mark_top(priority, budget, work, chosen)
         second = begin + epoch * period
-        taken = 0
+        count = 0
         for i in range(size):
             if not chosen[i]:
                 continue
-            visits[epoch, taken] = i
-            taken += 1
+            visits[epoch, count] = i
+            count += 1
             new = False
-            while following[i] < place[i + 1] and item[following[i]] <= second:
+            while following[i] < start[i + 1] and item[following[i]] <= second:
                 following[i] += 1
                 new = True
             if rule >= Schedule.COMMAFEED:
@@ -294,7 +294,7 @@ def follow_contents(
     value: Floats,
     budget: int,
     item: Ints,
-    place: Ints,
+    start: Ints,
     begin: int,
     period: int,
     visits: Ints,
@@ -303,29 +303,29 @@ def follow_contents(
     size = decay.size
     priority, work = np.zeros(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
-    held, alpha, h_decay = np.zeros(size), np.empty(size), np.empty(size)
+    content, alpha, h_decay = np.zeros(size), np.empty(size), np.empty(size)
     for i in range(size):
         alpha[i], h_decay[i] = np.exp(-decay[i]), h(decay[i])
-    following = first_items(item, place, begin)
+    following = first_items(item, start, begin)
     for epoch in range(visits.shape[0]):
         second = begin + epoch * period
         for i in range(size):
-            held[i] *= alpha[i]
-            while following[i] < place[i + 1] and item[following[i]] <= second:
+            content[i] *= alpha[i]
+            while following[i] < start[i + 1] and item[following[i]] <= second:
                 age = (second - item[following[i]]) / period
-                held[i] += value[i] * np.exp(-decay[i] * age)
+                content[i] += value[i] * np.exp(-decay[i] * age)
                 following[i] += 1
             priority[i] = 0.0
-            if held[i] > 0.0:
-                share = held[i] / u_star[i]
+            if content[i] > 0.0:
+                share = content[i] / u_star[i]
                 priority[i] = u_star[i] * relative_index(decay[i], h_decay[i], share)
         mark_top(priority, budget, work, chosen)
-        taken = 0
+        count = 0
         for i in range(size):
-            if chosen[i] and held[i] > 0.0:
-                visits[epoch, taken] = i
-                taken += 1
-                held[i] = 0.0
+            if chosen[i] and content[i] > 0.0:
+                visits[epoch, count] = i
+                count += 1
+                content[i] = 0.0
 
 
 @njit
@@ -341,13 +341,13 @@ def best_visits(content: Floats, epoch: Ints, decay: float, subsidy: float, best
     count = np.zeros(size, dtype=np.int64)
     top, visits = 0.0, 0
     for j in range(size):
-        gain, before = 0.0, 0
+        gain, previous = 0.0, 0
         for k in range(j - 1, -1, -1):
-            left = np.exp(-decay * (epoch[j] - epoch[k])) * content[k]
-            if best[k] - left > gain:
-                gain, before = best[k] - left, count[k]
+            remaining = np.exp(-decay * (epoch[j] - epoch[k])) * content[k]
+            if best[k] - remaining > gain:
+                gain, previous = best[k] - remaining, count[k]
         best[j] = content[j] - subsidy + gain
-        count[j] = before + 1
+        count[j] = previous + 1
         if best[j] > top:
             top, visits = best[j], count[j]
     best[size] = top

@@ -52,10 +52,10 @@ def fano_factors(trace: Trace, window: int) -> Floats:
     count = (trace.end - trace.begin) // window
     if count < 2:
         return np.empty(0)
-    place = (trace.time - trace.begin) // window
-    inside = place < count
+    window_of = (trace.time - trace.begin) // window
+    counted = window_of < count
     counts = np.zeros((len(trace), count), dtype=np.int64)
-    np.add.at(counts, (trace.source[inside], place[inside]), 1)
+    np.add.at(counts, (trace.source[counted], window_of[counted]), 1)
     enough = counts.sum(axis=1) >= ENOUGH
     return counts[enough].var(axis=1, ddof=1) / counts[enough].mean(axis=1)
 
@@ -65,10 +65,10 @@ def relative_gaps(trace: Trace) -> tuple[Floats, Ints]:
 
     Sources with fewer than `ENOUGH` items are left out, and those whose items all come at once.
     """
-    time, place = trace.by_source
+    time, start = trace.by_source
     source = trace.sources_in_turn.astype(np.intp)
-    enough = np.diff(place) >= ENOUGH
-    enough[enough] = time[place[1:][enough] - 1] > time[place[:-1][enough]]
+    enough = np.diff(start) >= ENOUGH
+    enough[enough] = time[start[1:][enough] - 1] > time[start[:-1][enough]]
     inner = (np.diff(source) == 0) & enough[source[1:]]
     gap, owner = np.diff(time)[inner].astype(np.float64), source[1:][inner]
     total, count = np.bincount(owner, gap), np.bincount(owner)
@@ -77,28 +77,28 @@ def relative_gaps(trace: Trace) -> tuple[Floats, Ints]:
 
 def statistics(trace: Trace) -> dict[str, float]:
     """Compute the statistics that the module docstring lists, nan where no source has one."""
-    found = {
+    values = {
         f"fano, {name}": _median(fano_factors(trace, window)) for name, window in WINDOWS.items()
     }
     gap, owner = relative_gaps(trace)
     count = np.bincount(owner)
     square = np.bincount(owner, (gap - 1.0) ** 2)[count > 0] / count[count > 0]
-    found["gaps"] = _median(np.sqrt(square))
-    found["short gaps"] = float((gap < 0.1).mean()) if gap.size else np.nan
+    values["gaps"] = _median(np.sqrt(square))
+    values["short gaps"] = float((gap < 0.1).mean()) if gap.size else np.nan
     for name, cycle in {"day": DAY, "week": WEEK}.items():
-        found[name] = float(np.abs(np.exp(2j * np.pi * (trace.time % cycle) / cycle).mean()))
+        values[name] = float(np.abs(np.exp(2j * np.pi * (trace.time % cycle) / cycle).mean()))
     middle = (trace.begin + trace.end) // 2
     first, second = trace.counts(trace.begin, middle), trace.counts(middle, trace.end)
-    some = first + second > 0
-    found["drift"] = float((((first - second) ** 2)[some] / (first + second)[some]).mean())
-    return found
+    active = first + second > 0
+    values["drift"] = float((((first - second) ** 2)[active] / (first + second)[active]).mean())
+    return values
 
 
 def _median(values: Floats) -> float:
     return float(np.median(values)) if values.size else np.nan
 
 
-def against_surrogates(trace: Trace, number: int, rng: Rng) -> pd.DataFrame:
+def compare_with_surrogates(trace: Trace, number: int, rng: Rng) -> pd.DataFrame:
     """Compare each statistic with its values on at least 19 surrogates.
 
     The rows are statistics; the columns are ``trace``, ``low`` and ``high`` (2.5% and 97.5% of the

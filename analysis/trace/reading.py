@@ -57,9 +57,9 @@ class Repair:
     rows: tuple[int, ...]
 
     def __str__(self) -> str:
-        shown = ", ".join(map(str, self.rows[:SHOWN]))
-        more = f" and {len(self.rows) - SHOWN} more" if len(self.rows) > SHOWN else ""
-        return f"{self.what}: {len(self.rows)} (row {shown}{more})"
+        rows = ", ".join(map(str, self.rows[:SHOWN]))
+        remainder = f" and {len(self.rows) - SHOWN} more" if len(self.rows) > SHOWN else ""
+        return f"{self.what}: {len(self.rows)} (row {rows}{remainder})"
 
 
 def read_trace(
@@ -103,16 +103,16 @@ def read_trace(
     """
     check_kind("path", path, str, PathLike)
     check_choice("duplicates", duplicates, DUPLICATES)
-    latest = pd.Timestamp.now(tz="UTC") if now is None else _utc(now)
+    latest = pd.Timestamp.now(tz="UTC") if now is None else _parse_now(now)
     try:
-        table = _table(path)
-        trace, repairs = _repaired(table, latest, duplicates)
+        table = _read_table(path)
+        trace, repairs = _repair_table(table, latest, duplicates)
     except (OSError, ValueError) as error:
         raise ValueError(f"path {path}: {str(error).strip()}") from None
     return trace, repairs
 
 
-def _utc(now: str) -> pd.Timestamp:
+def _parse_now(now: str) -> pd.Timestamp:
     """Parse a text as a time; raise ValueError naming `now`."""
     check_kind("now", now, str)
     try:
@@ -124,12 +124,14 @@ def _utc(now: str) -> pd.Timestamp:
     return stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp.tz_convert("UTC")
 
 
-def _table(path: str | PathLike[str]) -> pd.DataFrame:
+def _read_table(path: str | PathLike[str]) -> pd.DataFrame:
     table = read_careful_csv(path, skip_blank_lines=False)
     for column in ("source", "utc"):
         if column not in table.columns:
-            found = ", ".join(map(str, table.columns))
-            raise ValueError(f"column {column!r} is missing; there must be source and utc: {found}")
+            columns = ", ".join(map(str, table.columns))
+            raise ValueError(
+                f"column {column!r} is missing; there must be source and utc: {columns}"
+            )
     if table.empty:
         raise ValueError("there are no items: the file has a header and no rows")
     table = table[["source", "utc"]].apply(lambda column: column.str.strip())
@@ -137,12 +139,12 @@ def _table(path: str | PathLike[str]) -> pd.DataFrame:
     return table[(table != "").any(axis=1)]
 
 
-def _repaired(
+def _repair_table(
     table: pd.DataFrame, latest: pd.Timestamp, duplicates: str
 ) -> tuple[Trace, list[Repair]]:
     # pandas cannot represent years after 2262 in nanoseconds; they are in the future, too.
     far = table["utc"].str.match(r"[3-9]\d{3}-|2[3-9]\d{2}-")
-    times = _times(table["utc"].mask(far, ""))
+    times = _parse_times(table["utc"].mask(far, ""))
     nameless, *unfit = unfit_names(table["source"]).values()
     bad = {
         "no source, left out": pd.Series(nameless, table.index),
@@ -155,45 +157,47 @@ def _repaired(
     }
     left_out = np.logical_or.reduce(list(bad.values()))
     if left_out.mean() > LARGEST_SHARE:
-        said = "; ".join(map(str, _repairs(bad)))
-        raise ValueError(f"too many rows cannot be used, {left_out.sum()} of {len(table)}: {said}")
+        reasons = "; ".join(map(str, _list_repairs(bad)))
+        raise ValueError(
+            f"too many rows cannot be used, {left_out.sum()} of {len(table)}: {reasons}"
+        )
     offset = table["utc"].str.contains(_OFFSET) & table["utc"].str.contains(_TIMED)
     moved = offset & ~table["utc"].str.contains(r"(?:[Zz]|[+-]00(?::?00)?)$") & ~left_out
     naive = ~offset & ~left_out
-    done = {**bad, "other time zone, moved to UTC": moved}
+    applied = {**bad, "other time zone, moved to UTC": moved}
     if offset.any():  # some times have an offset; if none has, they are UTC by the column's name
-        done["no time zone, taken as UTC"] = naive
-    kept = pd.DataFrame({"source": table["source"], "time": times})[~left_out]
-    again = kept.duplicated()
+        applied["no time zone, taken as UTC"] = naive
+    items = pd.DataFrame({"source": table["source"], "time": times})[~left_out]
+    again = items.duplicated()
     if duplicates == "drop":
-        done["duplicate, left out"] = again.reindex(table.index, fill_value=False)
-        kept = kept[~again]
-    repairs = list(_repairs(done))
+        applied["duplicate, left out"] = again.reindex(table.index, fill_value=False)
+        items = items[~again]
+    repairs = list(_list_repairs(applied))
     rows = f" (of {len(table)} rows; {'; '.join(map(str, repairs))})" if repairs else ""
-    if len(kept) < FEWEST:
+    if len(items) < FEWEST:
         raise ValueError(
-            f"there must be at least {FEWEST} items to estimate rates, got {len(kept)}{rows}"
+            f"there must be at least {FEWEST} items to estimate rates, got {len(items)}{rows}"
         )
-    if kept["source"].nunique() < 2:
+    if items["source"].nunique() < 2:
         raise ValueError(
-            f"there is one source only, {kept['source'].iloc[0]!r}: nothing to choose{rows}"
+            f"there is one source only, {items['source'].iloc[0]!r}: nothing to choose{rows}"
         )
-    return Trace.of(kept["source"], kept["time"]), repairs
+    return Trace.of(items["source"], items["time"]), repairs
 
 
-def _times(texts: pd.Series) -> pd.Series:
+def _parse_times(texts: pd.Series) -> pd.Series:
     """Parse times as ISO 8601 has them; NaT where a text is none."""
-    times = _parsed(texts)
+    times = _parse_iso(texts)
     # pandas knows the usual forms, and those fast; dateutil knows them all.
-    rest = texts[times.isna() & (texts != "")]
-    return times.fillna(_parsed(rest.map(_usual_form)))
+    unusual = texts[times.isna() & (texts != "")]
+    return times.fillna(_parse_iso(unusual.map(_to_usual_form)))
 
 
-def _parsed(texts: pd.Series) -> pd.Series:
+def _parse_iso(texts: pd.Series) -> pd.Series:
     return pd.to_datetime(texts, utc=True, errors="coerce", format="ISO8601")
 
 
-def _usual_form(text: str) -> str:
+def _to_usual_form(text: str) -> str:
     """Return a time of ISO 8601 in its usual form, or nothing."""
     try:
         return isoparse(text).isoformat()
@@ -201,7 +205,7 @@ def _usual_form(text: str) -> str:
         return ""
 
 
-def _repairs(masks: dict[str, pd.Series]) -> Iterator[Repair]:
+def _list_repairs(masks: dict[str, pd.Series]) -> Iterator[Repair]:
     for what, mask in masks.items():
         if mask.any():
             yield Repair(what, tuple(map(int, mask.index[mask.to_numpy()])))

@@ -12,6 +12,20 @@ yet, `stale` averages 1{n_i(t) > 0} over time, and `harmonic` the harmonic numbe
 
 Policies that depend on ages alone make the same visits on every trace: their visits are computed
 once and scored from any number of starting phases.
+
+*The clairvoyant bound.* A clairvoyant knows every publication beforehand. It visits a source only
+at the first epoch after an arrival, since waiting only loses value. Let c_j be the content at that
+epoch, t_j, if the source had never been visited; a visit at t_j whose predecessor was at t_k finds
+
+    c_j - exp(-mu (t_j - t_k)) c_k.
+
+With a subsidy lambda for each visit not made, the problem separates into a longest-path problem
+over the arrivals of each source, and for any lambda >= 0
+
+    bound = lambda M T + sum_i max over sets of visits (what they find - lambda a visit)
+
+is at least what any policy collects in T epochs of M visits; the best lambda is the smallest at
+which the visits do not exceed the budget.
 """
 
 from __future__ import annotations
@@ -124,7 +138,7 @@ class Visits:
         arm = visits[epoch, column]
         order = np.argsort(arm, kind="stable")
         # Places are int32 on some platforms, where products of them with seconds would overflow.
-        self.arm, self.epoch = (part[order].astype(np.int64) for part in (arm, epoch))
+        self.arm, self.epoch = arm[order].astype(np.int64), epoch[order].astype(np.int64)
         if ((np.diff(self.arm) == 0) & (np.diff(self.epoch) == 0)).any():
             raise ValueError("visits must be to different sources in each epoch")
 
@@ -204,8 +218,8 @@ def _visits_by_select(
     visits = np.full((horizon, budget), -1, dtype=np.int64)
     hidden = np.full(age.size, np.nan)
     for epoch in range(horizon):
-        seen = Observation(epoch, age.copy(), hidden.copy())
-        arms = select_arms(policy, seen, budget, rng)
+        observation = Observation(epoch, age.copy(), hidden.copy())
+        arms = select_arms(policy, observation, budget, rng)
         visits[epoch, : len(arms)] = arms
         age += 1
         age[arms] = 1
@@ -294,40 +308,40 @@ def visits_of_learner(
             f"{seconds:g}"
         )
     if isinstance(policy, ForgettingIndex):
-        sources, known = policy.sources, policy.known
+        sources, counts = policy.sources, policy.known
         check_unit_costs(sources)
-        oldest = int(known.age.max()) + clock.horizon + 1
+        oldest = int(counts.age.max()) + clock.horizon + 1
         _, row, table = priorities(WhittlePolicy(sources), oldest, len(sources))
         kernels.follow_forgetting(
             policy.scale, row, table, policy.memory, policy.shape, policy.rate,
-            known.last.copy(), known.items.copy(), known.hours.copy(),
-            budget, *items, known.age.copy(),
+            counts.last.copy(), counts.items.copy(), counts.hours.copy(),
+            budget, *items, counts.age.copy(),
         )  # fmt: skip
     else:
-        rule, constants, interval = _rule(policy)
+        rule, constants, interval = _describe_rule(policy)
         kernels.follow_due(rule, constants, interval, policy.due.copy(), budget, *items)
     return Visits(visits)
 
 
-def _rule(policy: DueTimes) -> tuple[int, Floats, Floats]:
+def _describe_rule(policy: DueTimes) -> tuple[int, Floats, Floats]:
     """Return the number of a rule, its constants, and its initial intervals."""
     seconds, rules = policy.epoch_seconds, kernels.Schedule
     interval = np.zeros(policy.due.size)
     if isinstance(policy, NutchAdaptive):
         shift = policy.longest / seconds if policy.mended else np.inf
-        rule, rest = rules.NUTCH, [policy.INCREASE, policy.DECREASE, policy.SYNC, shift]
+        rule, constants = rules.NUTCH, [policy.INCREASE, policy.DECREASE, policy.SYNC, shift]
         interval = policy.interval.copy()
     elif isinstance(policy, StormCrawler):
-        rule, rest, interval = rules.STORM, [policy.first / seconds], policy.interval.copy()
+        rule, constants, interval = rules.STORM, [policy.first / seconds], policy.interval.copy()
     elif isinstance(policy, AutoTtl):
-        rule, rest = rules.AUTO, [policy.MEMORY]
+        rule, constants = rules.AUTO, [policy.MEMORY]
     elif isinstance(policy, CommaFeed):
-        rule, rest = policy.RULE, [float(policy.listed)]
+        rule, constants = policy.RULE, [float(policy.listed)]
     else:
         assert isinstance(policy, EntryFrequency)
-        rule, rest = rules.ENTRY, [policy.MEMORY, WEEK / 60.0 / policy.factor]
+        rule, constants = rules.ENTRY, [policy.MEMORY, WEEK / 60.0 / policy.factor]
     limits = [policy.shortest / seconds, policy.longest / seconds]
-    return int(rule), np.array([*limits, *rest]), interval
+    return int(rule), np.array([*limits, *constants]), interval
 
 
 def expected_reward(visits: Visits, sources: Sources, *, warm_up: int = 0) -> float:
@@ -339,12 +353,12 @@ def expected_reward(visits: Visits, sources: Sources, *, warm_up: int = 0) -> fl
     """
     first = np.append(True, np.diff(visits.arm) != 0)
     gap = np.where(first, visits.epoch, np.diff(visits.epoch, prepend=0))
-    found = -np.expm1(-sources.decay[visits.arm] * gap) * sources.u_star[visits.arm]
+    value = -np.expm1(-sources.decay[visits.arm] * gap) * sources.u_star[visits.arm]
     counted = visits.epoch >= warm_up
-    return float(found[counted].sum() / (visits.horizon - warm_up))
+    return float(value[counted].sum() / (visits.horizon - warm_up))
 
 
-def next_visits(visits: Visits, source: Ints, time: Ints, clock: Clock) -> Ints:
+def find_next_visits(visits: Visits, source: Ints, time: Ints, clock: Clock) -> Ints:
     """Return the place of the first visit to each source from a time on, in seconds of the clock.
 
     Where there is none it is that of a visit to a later source, or the number of visits.
@@ -372,15 +386,15 @@ def score(
     time, _ = trace.by_source
     exists = (time >= clock.begin) & (time < clock.end)
     time, source = time[exists] - clock.begin, trace.sources_in_turn[exists]
-    at = next_visits(visits, source, time, clock)
+    at = find_next_visits(visits, source, time, clock)
     epoch = np.append(visits.epoch, clock.horizon)[at]
     # For items without a later visit the search returns a visit of the next source.
     epoch[np.append(visits.arm, -1)[at] != source] = clock.horizon
-    found = np.minimum(epoch, clock.horizon) * clock.period
+    first_seen = np.minimum(epoch, clock.horizon) * clock.period
     counted = (epoch >= warm_up) & (epoch < clock.horizon)
-    fade = np.exp(-decay_rate[source] * (found - time) / HOUR)
+    fade = np.exp(-decay_rate[source] * (first_seen - time) / HOUR)
     first = warm_up * clock.period
-    waits = np.maximum(found, first) - np.maximum(time, first)
+    waits = np.maximum(first_seen, first) - np.maximum(time, first)
     pair = source * (visits.arm.size + 1) + at  # of a source and the visit that finds the item
     _, group, many = np.unique(pair, return_index=True, return_counts=True)
     rank = np.arange(source.size) - np.repeat(group, many) + 1  # the k-th item not found yet
@@ -391,3 +405,66 @@ def score(
         weighted_counts(source, waits * (rank == 1), size) / span,
         weighted_counts(source, waits / rank, size) / span,
     )
+
+
+def clairvoyant_bound(
+    trace: Trace,
+    budget: int,
+    clock: Clock,
+    decay_rate: Floats,
+    value: Floats,
+    *,
+    warm_up: int = 0,
+) -> tuple[float, float]:
+    """Return a bound on the reward per epoch of every policy on a trace, and its subsidy.
+
+    Arguments are those of `analysis.trace.replay.score`; `budget` is in visits per epoch. Items
+    published in the warm-up may be found after it; visits in the warm-up do not count against the
+    budget.
+    """
+    budget = check_whole("budget", budget, 1, len(trace))
+    decay = decay_rate * clock.period / HOUR
+    arms = [
+        (decay[i], *_arrival_contents(trace.times_of(i), clock, decay[i], value[i], warm_up))
+        for i in range(len(trace))
+    ]
+    arms = [arm for arm in arms if arm[1].size]
+    allowed = budget * (clock.horizon - warm_up)
+
+    def dual(subsidy: float) -> tuple[float, int]:
+        total, visits = subsidy * allowed, 0
+        for rate, epoch, content in arms:
+            best = np.empty(epoch.size + 1)
+            visits += kernels.best_visits(content, epoch, rate, subsidy, best)
+            total += best[-1]
+        return total, visits
+
+    low, high = 0.0, max((float(c.max()) for _, _, c in arms), default=0.0)
+    bound, visits = dual(0.0)
+    if visits > allowed:
+        for _ in range(30):
+            middle = 0.5 * (low + high)
+            value_there, visits = dual(middle)
+            low, high = (middle, high) if visits > allowed else (low, middle)
+            bound = min(bound, value_there)
+    return bound / (clock.horizon - warm_up), low
+
+
+def _arrival_contents(
+    time: Ints, clock: Clock, decay: float, value: float, warm_up: int
+) -> tuple[Ints, Floats]:
+    """Return the first epochs after arrivals, and the content there of a source never visited."""
+    published = time[(time >= clock.begin) & (time < clock.end)] - clock.begin
+    first_epoch = -(-published // clock.period)
+    in_horizon = first_epoch < clock.horizon
+    fade = value * np.exp(-decay * (first_epoch - published / clock.period))[in_horizon]
+    # Items of the warm-up can be found at its end at the earliest.
+    early = np.maximum(warm_up - first_epoch[in_horizon], 0)
+    epoch, group = np.unique(np.maximum(first_epoch[in_horizon], warm_up), return_inverse=True)
+    fresh = np.bincount(group, fade * np.exp(-decay * early), minlength=epoch.size)
+    content = np.empty(epoch.size)
+    carried = 0.0
+    for j in range(epoch.size):
+        carried = fresh[j] + (carried * np.exp(-decay * (epoch[j] - epoch[j - 1])) if j else 0.0)
+        content[j] = carried
+    return epoch, content

@@ -131,8 +131,8 @@ class Trace:
 
     def times_of(self, arm: int) -> Ints:
         """Return the publication times of one source."""
-        time, place = self.by_source
-        return time[place[arm] : place[arm + 1]]
+        time, start = self.by_source
+        return time[start[arm] : start[arm + 1]]
 
     def second(self, date: str) -> int:
         """Return a date such as 2021-07-01, midnight UTC, in seconds from the origin."""
@@ -161,9 +161,9 @@ class Trace:
         )
 
 
-def weighted_counts(place: Ints, weight: Floats, size: int) -> Floats:
+def weighted_counts(cell: Ints, weight: Floats, size: int) -> Floats:
     """Sum weights by index, as `numpy.bincount` does, but as floats also for empty input."""
-    return np.bincount(place.astype(np.intp), weight, minlength=size).astype(np.float64)
+    return np.bincount(cell.astype(np.intp), weight, minlength=size).astype(np.float64)
 
 
 def publications(kind: str = "both") -> Trace:
@@ -193,7 +193,7 @@ def publications(kind: str = "both") -> Trace:
     (436, 253)
     """
     check_choice("kind", kind, KINDS)
-    table = _table("releases" if kind == "release" else "publications")
+    table = _load_table("releases" if kind == "release" else "publications")
     times = pd.to_datetime(table["utc"], utc=True)
     names = table["kind"] + "/" + table["source"]
     if kind == "both":
@@ -208,8 +208,8 @@ def publications(kind: str = "both") -> Trace:
     return Trace.of(names[chosen], times[chosen])
 
 
-def _table(name: str) -> pd.DataFrame:
+def _load_table(name: str) -> pd.DataFrame:
     content = gzip.decompress((DATA / f"{name}.csv.gz").read_bytes())
-    if (found := hashlib.sha256(content).hexdigest()) != SHA256[name]:
-        raise ValueError(f"{name}.csv.gz must have sha256 {SHA256[name]}, got {found}")
+    if (digest := hashlib.sha256(content).hexdigest()) != SHA256[name]:
+        raise ValueError(f"{name}.csv.gz must have sha256 {SHA256[name]}, got {digest}")
     return pd.read_csv(io.BytesIO(content))

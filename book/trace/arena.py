@@ -23,7 +23,7 @@ from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
-from analysis.trace.replay import Clock, Visits, next_visits, priorities
+from analysis.trace.replay import Clock, Visits, find_next_visits, priorities
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
 from scorecard import (
     COLOURS,
@@ -226,7 +226,7 @@ def measure_lateness(
     exists = (time >= clock.begin) & (time < clock.end)
     time, source = time[exists] - clock.begin, trace.sources_in_turn[exists]
     # The first visit to the source of an item from its publication on.
-    at = next_visits(visits, source, time, clock)
+    at = find_next_visits(visits, source, time, clock)
     visited = np.append(visits.arm, -1)[at] == source
     second = np.where(visited, np.append(visits.epoch, 0)[at] * float(clock.period), np.inf)
     late = time >= warm_up * clock.period

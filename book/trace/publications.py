@@ -16,7 +16,7 @@ from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
-from analysis.trace.poisson import against_surrogates
+from analysis.trace.poisson import compare_with_surrogates
 from analysis.trace.rates import trained_rates
 from analysis.trace.replay import expected_reward
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
@@ -189,7 +189,7 @@ def compare_with_poisson(number: int, seed: int) -> pd.DataFrame:
     tables = {}
     for number_of_kind, kind in enumerate(KINDS):
         rng = np.random.default_rng([seed, 1, number_of_kind])
-        table = against_surrogates(publications(kind), number, rng)
+        table = compare_with_surrogates(publications(kind), number, rng)
         for name, row in table.iterrows():
             key = str(name).replace(", ", "-").replace(" ", "-")
             save_value(f"publications-{kind}-{key}", row["trace"])

@@ -18,7 +18,7 @@ from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
 from analysis.trace.forgetting import known_from
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
-from analysis.trace.poisson import ENOUGH, against_surrogates
+from analysis.trace.poisson import ENOUGH, compare_with_surrogates
 from analysis.trace.rates import gamma_prior
 from analysis.trace.reading import Repair, read_trace
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
@@ -85,7 +85,7 @@ def compare_with_poisson(trace: Trace, number: int, seed: int) -> pd.DataFrame:
     """Compare the trace with surrogates by the statistics that it has, if items are enough."""
     if trace.counts(trace.begin, trace.end).max() < ENOUGH:
         return pd.DataFrame({"statistic": [f"no source has {ENOUGH} items: nothing to test"]})
-    table = against_surrogates(trace, number, np.random.default_rng([seed, 1]))
+    table = compare_with_surrogates(trace, number, np.random.default_rng([seed, 1]))
     return table.dropna().round(3)
 
 

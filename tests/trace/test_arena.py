@@ -36,7 +36,7 @@ def drawn(size=6, hours=400, seed=2):
     return trace_of([np.sort(rng.uniform(0, hours, 40)) for _ in range(size)])
 
 
-def test_lateness_and_news_against_one_item_at_a_time():
+def test_lateness_by_single_items():
     trace, rng = drawn(), np.random.default_rng(3)
     visits = np.array([rng.permutation(6)[:2] for _ in range(300)])
     visits[rng.random(visits.shape) < 0.3] = -1
@@ -58,7 +58,7 @@ def test_lateness_and_news_against_one_item_at_a_time():
     assert unchanged == pytest.approx(empty / made_)
 
 
-def test_rates_by_the_hour_have_the_mean_rate_and_the_source_s_own_day():
+def test_hourly_rates_keep_mean():
     day = [24 * d + 9.5 for d in range(400)]
     night = [24 * d + 21.5 for d in range(400)]
     trace = trace_of([day, night])
@@ -68,7 +68,7 @@ def test_rates_by_the_hour_have_the_mean_rate_and_the_source_s_own_day():
     assert hourly[0, 21] == pytest.approx(12 / 424)  # half of the common profile's 24 items
 
 
-def test_without_a_rhythm_the_index_by_the_hour_is_the_index():
+def test_hourly_index_without_rhythm():
     sources = Sources([0.3, 0.1, 0.07, 0.02], np.ones(4), [0.05, 0.03, 0.1, 0.01])
     flat = np.repeat(sources.arrival_rate[:, None], 24, axis=1)
     clock = Clock(5 * HOUR, 200)
@@ -78,7 +78,7 @@ def test_without_a_rhythm_the_index_by_the_hour_is_the_index():
     assert by_hour.epoch.tolist() == by_age.epoch.tolist()
 
 
-def test_the_index_by_the_hour_comes_after_the_hour_of_publication():
+def test_hourly_index_follows_publication():
     """Two sources of one rate that publish at hours 9 and 21: each is visited after its own."""
     sources = Sources([1 / 24] * 2, [1.0, 1.0], [0.2, 0.2])
     hourly = np.zeros((2, 24))
@@ -91,7 +91,7 @@ def test_the_index_by_the_hour_comes_after_the_hour_of_publication():
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_defaults_are_tried_first_and_all_settings_are_valid(rule):
+def test_defaults_are_tried_first(rule):
     for size, budget in ((436, 1), (436, 40), (10, 10)):
         tried = list(list_settings(rule, size, budget))
         assert tried[0] == {}
@@ -115,7 +115,7 @@ def guaranteed(experiment, monkeypatch):
     return table.set_index("policy")["guarantee"]
 
 
-def test_the_guarantee_is_a_share_of_what_any_policy_earns_and_fails_for_a_false_timetable(
+def test_guarantee_fails_for_false_timetable(
     monkeypatch,
 ):
     """By playing the timetable epoch by epoch, and the best frequencies of all gaps by HiGHS."""

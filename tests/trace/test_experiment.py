@@ -13,13 +13,12 @@ from scipy.stats import nbinom
 from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, four_sources, relaxed_bound
 from analysis.results import Estimate
 from analysis.trace.bootstrap import block_weights, ratio_interval
-from analysis.trace.bounds import clairvoyant_bound
 from analysis.trace.deployed import AutoTtl, CommaFeed, EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.experiment import Experiment, choose_memory
 from analysis.trace.forgetting import ForgettingIndex, known_from
-from analysis.trace.poisson import against_surrogates, poisson_trace, statistics
+from analysis.trace.poisson import compare_with_surrogates, poisson_trace, statistics
 from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
-from analysis.trace.replay import Clock
+from analysis.trace.replay import Clock, clairvoyant_bound
 from analysis.trace.trace import DAY, SHA256, WEEK, Trace, publications
 
 
@@ -36,7 +35,7 @@ def some(names, seconds):
 # The trace itself.
 
 
-def test_the_trace_is_the_one_that_was_established(trace):
+def test_trace_is_known_file(trace):
     assert SHA256["publications"].startswith("10b1519b4feb")
     kinds = {kind: publications(kind) for kind in ("upload", "commit")}
     assert {k: (len(t), t.time.size) for k, t in kinds.items()} == {
@@ -47,7 +46,7 @@ def test_the_trace_is_the_one_that_was_established(trace):
     assert kinds["upload"].date(kinds["upload"].begin) == "2019-07-07"
 
 
-def test_commits_keep_their_time_of_the_week(trace):
+def test_commits_keep_time_of_week(trace):
     alone = publications("commit")
     for name in ("commit/harfbuzz", "commit/libxcb"):
         moved = trace.times_of(trace.names.index(name)) + trace.origin.astype(int)
@@ -56,7 +55,7 @@ def test_commits_keep_their_time_of_the_week(trace):
         assert (moved - first)[0] % WEEK == 0
 
 
-def test_releases_are_the_second_trace():
+def test_releases_are_second_trace():
     """Releases since 2020 to the second; a package without one since then is no source."""
     releases = publications("release")
     assert (len(releases), releases.time.size) == (253, 10544)
@@ -68,7 +67,7 @@ def test_releases_are_the_second_trace():
 
 
 @pytest.mark.parametrize(("kind", "file"), [("both", "publications"), ("release", "releases")])
-def test_another_file_is_refused(kind, file, monkeypatch):
+def test_other_file_is_refused(kind, file, monkeypatch):
     monkeypatch.setitem(SHA256, file, "0" * 64)
     with pytest.raises(ValueError, match="must have sha256 000"):
         publications(kind)
@@ -77,7 +76,7 @@ def test_another_file_is_refused(kind, file, monkeypatch):
 # Poisson surrogates with known rates.
 
 
-def test_on_poisson_surrogates_the_index_reaches_the_relaxed_bound(trace):
+def test_index_reaches_bound_on_surrogates(trace):
     """With rates known the bound lies within the interval of the reward over eight traces.
 
     With many sources the index policy's shortfall is far below the noise of the arrivals.
@@ -99,10 +98,10 @@ def test_on_poisson_surrogates_the_index_reaches_the_relaxed_bound(trace):
     assert found.value > 0.98 * bound
 
 
-def test_surrogates_pass_for_poisson_and_the_trace_does_not(trace):
+def test_trace_is_not_poisson(trace):
     rng = np.random.default_rng(2)
     uploads = publications("upload")
-    table = against_surrogates(uploads, 19, rng)
+    table = compare_with_surrogates(uploads, 19, rng)
     assert (table["p"] <= 0.1).all()
     assert (table["trace"] > table["high"]).all()
     counts = uploads.counts(uploads.begin, uploads.end)
@@ -117,7 +116,7 @@ def test_surrogates_pass_for_poisson_and_the_trace_does_not(trace):
 def test_too_few_items_are_refused():
     few = some(["a", "b"] * 5, range(10))
     with pytest.raises(ValueError, match="at least 20 items"):
-        against_surrogates(few, 19, np.random.default_rng(0))
+        compare_with_surrogates(few, 19, np.random.default_rng(0))
 
 
 # The clairvoyant bound.
@@ -141,7 +140,7 @@ def best_by_enumeration(trace, budget, clock, decay, value):
 
 @settings(max_examples=8)
 @given(st.integers(0, 10_000))
-def test_the_clairvoyant_bound_holds_for_every_plan(seed):
+def test_clairvoyant_bound_by_brute_force(seed):
     rng = np.random.default_rng(seed)
     trace = some([f"s{n % 2}" for n in range(6)], rng.integers(0, 4 * 3600, 6))
     clock = Clock(0, 5)
@@ -155,7 +154,7 @@ def test_the_clairvoyant_bound_holds_for_every_plan(seed):
     assert everywhere == pytest.approx(best_by_enumeration(trace, 2, clock, decay, value))
 
 
-def test_no_policy_beats_the_clairvoyant_bound(trace):
+def test_no_policy_beats_clairvoyant(trace):
     split = trace.second("2021-07-01")
     experiment = Experiment(trace, trace.begin, split, split + 4 * WEEK, 24.0, 1, phases=2)
     bounds = experiment.clairvoyant()
@@ -176,7 +175,7 @@ def test_rates_are_items_over_hours():
     assert trained_rates(trace, 0, DAY).tolist() == pytest.approx([2 / 24, 0.0])
 
 
-def test_the_prior_is_found_again():
+def test_prior_is_recovered():
     rng = np.random.default_rng(3)
     rates = rng.gamma(0.6, 1 / 300.0, 4000)
     counts = rng.poisson(rates * 1000.0)
@@ -192,7 +191,7 @@ def test_the_prior_is_found_again():
     assert all(likelihood(shape * f, rate * g) < best for f in (0.97, 1.03) for g in (0.97, 1.03))
 
 
-def test_shrunk_rates_are_nearer_to_the_truth():
+def test_shrunk_rates_are_closer():
     rng = np.random.default_rng(4)
     rates = rng.gamma(0.6, 1 / 300.0, 2000)
     counts = rng.poisson(rates * 200.0)
@@ -201,15 +200,15 @@ def test_shrunk_rates_are_nearer_to_the_truth():
     assert (shrunk > 0).all()
 
 
-def test_no_items_have_no_prior():
-    with pytest.raises(ValueError, match="counts must not all be 0"):
+def test_no_items_no_prior():
+    with pytest.raises(ValueError, match="counts"):
         gamma_prior(np.zeros(3, dtype=np.int64), 10.0)
 
 
 # Experiments.
 
 
-def test_choices_see_the_training_period_only(trace):
+def test_choices_use_training_only(trace):
     """Items of the test period may change as they like: what is fitted and chosen stays."""
     split = trace.second("2020-07-02")
     end = split + 8 * WEEK
@@ -228,7 +227,7 @@ def test_choices_see_the_training_period_only(trace):
     assert first.tested.tolist() != second.tested.tolist()
 
 
-def test_an_infinite_memory_without_visits_is_the_shrunk_rate(trace):
+def test_infinite_memory_is_shrunk_rate(trace):
     split = trace.second("2020-07-02")
     experiment = Experiment(trace, trace.begin, split, split + WEEK, 24.0, 1, phases=1, warm_up=0)
     outcome = experiment.by_age(WhittlePolicy(experiment.sources(experiment.shrunk)))
@@ -238,7 +237,7 @@ def test_an_infinite_memory_without_visits_is_the_shrunk_rate(trace):
     assert learnt.used == outcome.used == 1.0
 
 
-def test_phases_begin_at_other_times_of_the_day(trace):
+def test_phases_cover_day(trace):
     split = trace.second("2020-07-02")
     experiment = Experiment(trace, trace.begin, split, split + WEEK, 24.0, 1)
     begins = [experiment.clock(phase)[0].begin % DAY for phase in range(8)]
@@ -256,11 +255,11 @@ def test_phases_begin_at_other_times_of_the_day(trace):
         ({"value": -1.0}, "value"),
         ({"budget": 437}, "budget"),
         ({"phases": 0}, "phases"),
-        ({"period": 3601}, "period must divide a week"),
+        ({"period": 3601}, "period"),
         ({"end": 10}, "in order"),
         ({"end": 60 * WEEK + 5}, "whole weeks"),
-        ({"end": 230 * WEEK}, "end must lie within the record"),
-        ({"begin": -2 * WEEK}, "begin must be at most a week before the record"),
+        ({"end": 230 * WEEK}, "end"),
+        ({"begin": -2 * WEEK}, "begin"),
     ],
 )
 def test_wrong_settings_are_refused(trace, change, said):
@@ -269,24 +268,24 @@ def test_wrong_settings_are_refused(trace, change, said):
         Experiment(trace, **{**facts, **change})
 
 
-def test_rules_count_in_the_epochs_of_the_replay(trace):
+def test_rules_use_replay_epochs(trace):
     split = trace.second("2020-07-02")
     plan = Experiment(trace, trace.begin, split, split + WEEK, 24.0, 1, period=1800, phases=1)
     size = len(trace)
     for rule in (NutchAdaptive, StormCrawler, EntryFrequency, AutoTtl, CommaFeed):
         assert plan.untrained(lambda rule=rule: rule(size, 1800.0)).used > 0
-        with pytest.raises(ValueError, match="policy must have epochs of 1800 seconds"):
+        with pytest.raises(ValueError, match="policy"):
             plan.untrained(lambda rule=rule: rule(size))
 
 
-def test_observations_are_of_the_same_sources(trace):
+def test_observations_match_sources(trace):
     known = known_from(trace, 0, WEEK, 50.0, np.ones(len(trace), dtype=np.int64))
-    with pytest.raises(ValueError, match="known must be of 4 sources"):
+    with pytest.raises(ValueError, match="known"):
         ForgettingIndex(four_sources(), known, 50.0, (0.5, 24.0), 0)
 
 
 @pytest.mark.parametrize(("period", "phases"), [(1800, 2), (7200, 3), (86_400, 2)])
-def test_weeks_are_what_their_visits_find(period, phases):
+def test_weekly_values_by_brute_force(period, phases):
     """Visit by visit, with values, half-lives and epochs of any length."""
     rng = np.random.default_rng(period)
     items = [np.sort(rng.integers(0, 6 * WEEK, number)) for number in (400, 100, 3)]
@@ -313,7 +312,7 @@ def test_weeks_are_what_their_visits_find(period, phases):
     assert outcome.used == visits.used(before)
 
 
-def test_content_has_every_item_up_to_the_last_epoch():
+def test_content_has_every_item():
     """Column t holds what comes after epoch t and up to epoch t + 1, both ends of the clock too."""
     trace = some(["a", "b"] * 250, np.arange(500) * 3600)
     split = trace.begin + WEEK
@@ -332,7 +331,7 @@ def test_content_has_every_item_up_to_the_last_epoch():
 # Intervals.
 
 
-def test_blocks_are_weeks_in_a_row():
+def test_blocks_are_consecutive_weeks():
     weights = block_weights(10, 10, 3, np.random.default_rng(0))
     assert weights.tolist() == [[1.0] * 10] * 3
     weights = block_weights(11, 4, 500, np.random.default_rng(0))
@@ -341,7 +340,7 @@ def test_blocks_are_weeks_in_a_row():
     assert weights.mean(axis=0)[5] > weights.mean(axis=0)[0]
 
 
-def test_a_constant_ratio_has_no_spread_and_noise_has_its_own():
+def test_bootstrap_spread():
     rng = np.random.default_rng(5)
     weights = block_weights(60, 4, 2000, rng)
     base = rng.gamma(2.0, 1.0, 60)
@@ -354,7 +353,7 @@ def test_a_constant_ratio_has_no_spread_and_noise_has_its_own():
     assert inside >= 50
 
 
-def test_short_trace_has_no_statistic_of_long_windows():
+def test_short_trace_has_no_long_window():
     """Three weeks, and a source whose items all come at once: nan, no warning, no p-value."""
     rng = np.random.default_rng(3)
     drawn = np.sort(rng.integers(0, 3 * WEEK, 60))
@@ -364,7 +363,7 @@ def test_short_trace_has_no_statistic_of_long_windows():
     same = Trace(("a", "b"), origin, np.repeat([0, 1], 30), np.full(60, 5))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        table, alike = (against_surrogates(one, 19, rng) for one in (trace, same))
+        table, alike = (compare_with_surrogates(one, 19, rng) for one in (trace, same))
     assert table.loc["fano, four weeks"].isna().all()
     assert table.drop("fano, four weeks").notna().all(axis=None)
     assert alike.loc[["gaps", "short gaps"]].isna().all(axis=None)

@@ -25,7 +25,7 @@ def read(tmp_path):
     return run
 
 
-def test_a_good_file_needs_no_repair(read):
+def test_good_file_needs_no_repair(read):
     trace, repairs = read(good())
     assert repairs == []
     assert trace.names == ("s0", "s1", "s2", "s3")
@@ -53,14 +53,14 @@ def test_a_good_file_needs_no_repair(read):
         ("s0,2021-04-01", "no time zone, taken as UTC", 41),
     ],
 )
-def test_a_bad_row_is_repaired_counted_and_named(read, row, what, kept):
+def test_bad_row_is_repaired(read, row, what, kept):
     trace, repairs = read([*good(), row])
     assert [(r.what, r.rows) for r in repairs] == [(what, (42,))]
     assert trace.time.size == kept
     assert str(repairs[0]) == f"{what}: 1 (row 42)"
 
 
-def test_an_offset_moves_the_item_and_a_day_that_ends_in_digits_is_none(read):
+def test_offset_moves_item(read):
     trace, _ = read([*good(), "s9,2021-04-01T00:15+02:00", "s8,2021-04-01"])
     at = {name: trace.times_of(n) for n, name in enumerate(trace.names)}
     assert at["s9"].tolist() == [trace.second("2021-03-31T22:15:00")]
@@ -87,7 +87,7 @@ def test_an_offset_moves_the_item_and_a_day_that_ends_in_digits_is_none(read):
         ("2021-04-01T00Z", "2021-04-01T00:00:00"),
     ],
 )
-def test_iso_8601_is_read_as_the_standard_has_it(read, text, time):
+def test_iso_8601_forms(read, text, time):
     trace, repairs = read([*good(), f"s9,{text}"])
     assert trace.times_of(trace.names.index("s9")).tolist() == [trace.second(time)]
     moved = "+" in text or "-0330" in text
@@ -95,12 +95,12 @@ def test_iso_8601_is_read_as_the_standard_has_it(read, text, time):
 
 
 @pytest.mark.parametrize("text", ["2021-W54-1", "2021-366", "2021-04-31", "2021-04-01T24:01Z"])
-def test_times_that_are_none_are_left_out(read, text):
+def test_invalid_times_are_left_out(read, text):
     _, repairs = read([*good(), f"s9,{text}"])
     assert [str(r) for r in repairs] == ["time that cannot be read, left out: 1 (row 42)"]
 
 
-def test_refusals_name_the_rows_left_out(read):
+def test_refusal_names_rows(read):
     one = [row.replace("s1", "s0").replace("s2", "s0").replace("s3", "s0") for row in good()]
     with pytest.raises(ValueError, match=r"one source only.*41 rows; time that.*: 1 \(row 42\)"):
         read([*one, "s9,soon"])
@@ -108,13 +108,13 @@ def test_refusals_name_the_rows_left_out(read):
         read([*good(19), "s9,soon", good(1)[0]])
 
 
-def test_where_no_time_has_a_zone_utc_is_what_the_column_says(read):
+def test_times_without_zone_are_utc(read):
     trace, repairs = read([row.removesuffix("Z") for row in good()])
     assert repairs == []
     assert trace.time.size == 40
 
 
-def test_several_repairs_are_counted_each_and_long_lists_cut(read):
+def test_long_repairs_are_shortened(read):
     rows = [*good(112), *["s0,2021-03-01T00:15Z"] * 7, "s1,never", "", "s1,2050-01-01"]
     _, repairs = read(rows)
     assert [str(r) for r in repairs] == [
@@ -128,7 +128,7 @@ def test_duplicates_may_be_kept(read):
     trace, repairs = read([*good(), good()[0]], duplicates="keep")
     assert repairs == []
     assert trace.time.size == 41
-    with pytest.raises(ValueError, match="duplicates must be one of drop, keep"):
+    with pytest.raises(ValueError, match="duplicates"):
         read(good(), duplicates="both")
 
 
@@ -155,14 +155,14 @@ def test_other_columns_are_ignored(read):
         (["s0,2021-03-01T00:15Z,more", *good()], "source,utc", "more fields than the header"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_repaired_is_refused_in_one_line(read, rows, header, said):
+def test_unusable_file_is_refused(read, rows, header, said):
     with pytest.raises(ValueError, match=said) as refused:
         read(rows, header=header)
     assert "my.csv" in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_files_that_are_none_are_refused(tmp_path):
+def test_wrong_files_are_refused(tmp_path):
     for content in (b"", b"\xff\xfe\x00source,utc\n"):
         (tmp_path / "my.csv").write_bytes(content)
         with pytest.raises(ValueError, match=r"my\.csv"):
@@ -174,7 +174,7 @@ def test_files_that_are_none_are_refused(tmp_path):
         read_trace(tmp_path / "none.csv")
 
 
-def test_order_of_rows_does_not_matter(read):
+def test_row_order_does_not_matter(read):
     rows = good()
     shuffled = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
     one, other = read(rows)[0], read(shuffled)[0]

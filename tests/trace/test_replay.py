@@ -114,7 +114,7 @@ def both_ways(trace, sources, policy, fresh, budget, clock, age, rng=None):
         "friendica",
     ],
 )
-def test_the_slow_replay_agrees(world, name, budget, period):
+def test_slow_replay_agrees(world, name, budget, period):
     trace, sources = world
     sources = Sources(
         sources.arrival_rate, sources.mean_utility, sources.decay_rate, period=period / 3600
@@ -159,7 +159,7 @@ def test_the_slow_replay_agrees(world, name, budget, period):
     assert sum(rewards) > 0
 
 
-def test_the_slow_replay_agrees_on_real_publications():
+def test_slow_replay_agrees_on_publications():
     whole = publications("both")
     busiest = np.argsort(-whole.counts(whole.begin, whole.end))[:25]
     kept = np.isin(whole.source, busiest)
@@ -177,7 +177,7 @@ def test_the_slow_replay_agrees_on_real_publications():
     assert fast.harmonic == pytest.approx(slow[3], **EXACT)
 
 
-def test_the_environment_of_the_simulated_chapters_agrees(world):
+def test_environment_agrees(world):
     """A trace is a stream of contents, so that everything played on those plays on it too."""
     trace, sources = world
     experiment = Experiment(
@@ -197,7 +197,7 @@ def test_the_environment_of_the_simulated_chapters_agrees(world):
     assert fast.reward[before:].sum() > 0
 
 
-def test_the_index_that_sees_contents_is_that_of_the_simulated_chapters(world):
+def test_content_index_matches_environment(world):
     trace, sources = world
     rate = np.maximum(sources.arrival_rate, 0.01)
     experiment = Experiment(
@@ -212,7 +212,7 @@ def test_the_index_that_sees_contents_is_that_of_the_simulated_chapters(world):
     assert other.reward[before:] == pytest.approx(fast.reward[before:], abs=1e-9)
 
 
-def test_the_warm_up_is_not_counted(world):
+def test_warm_up_is_not_counted(world):
     trace, sources = world
     clock = Clock(0, 200)
     visits = visits_by_age(RoundRobinPolicy(), 2, 200, np.ones(len(trace), dtype=np.int64))
@@ -227,7 +227,7 @@ def test_the_warm_up_is_not_counted(world):
     assert whole.harmonic == pytest.approx(0.4 * rest.harmonic + 0.6 * part.harmonic, **EXACT)
 
 
-def test_an_item_counts_once_at_the_first_visit():
+def test_item_counts_once():
     trace = Trace.of(
         pd.Series(["a", "a", "b"]),
         pd.to_datetime(pd.Series(["2020-01-02 00:00", "2020-01-02 02:30", "2020-01-02 01:00"])),
@@ -238,15 +238,15 @@ def test_an_item_counts_once_at_the_first_visit():
     assert scored.reward == pytest.approx([2.0, 5.0, 0.0, 0.0, 2 * np.exp(-1.5), 0.0])
 
 
-def test_a_policy_is_an_object_that_selects():
-    with pytest.raises(ValueError, match="policy must be of class Policy"):
+def test_policy_must_select():
+    with pytest.raises(ValueError, match="policy"):
         visits_by_age("whittle", 1, 10, np.ones(9, dtype=np.int64))
     with pytest.raises(ValueError, match="WhittlePolicy or GreedyPolicy, got RoundRobinPolicy"):
         priorities(RoundRobinPolicy(), 10, 3)
 
 
 @pytest.mark.parametrize("kind", [WhittlePolicy, GreedyPolicy])
-def test_the_compiled_replay_of_sources_with_costs_is_the_policy_step_by_step(kind):
+def test_compiled_replay_with_costs(kind):
     sources = Sources([5.0, 3.0, 8.0], [1.0, 2.0, 0.5], [0.3, 0.9, 0.1], cost=[2.0, 0.5, 3.0])
     policy, age = kind(sources), np.ones(3, dtype=np.int64)
     fast = visits_by_age(policy, 1, 200, age)
@@ -255,7 +255,7 @@ def test_the_compiled_replay_of_sources_with_costs_is_the_policy_step_by_step(ki
     np.testing.assert_array_equal(fast.epoch, slow.epoch)
 
 
-def test_a_replay_leaves_the_policy_as_it_was(world):
+def test_replay_keeps_policy(world):
     trace, sources = world
     known = known_from(trace, 0, DAY, 40.0, np.ones(len(trace), dtype=np.int64))
     policy = ForgettingIndex(sources, known, 40.0, (0.5, 20.0), DAY)

@@ -17,7 +17,7 @@ def uploads(weeks=20, **options):
     return Experiment(trace, trace.begin, split, split + weeks * WEEK, **options)
 
 
-def test_announced_and_false_pings_have_their_shares():
+def test_ping_shares():
     experiment = uploads()
     hub = Hub.of(0.6, 0.25, experiment.tested)
     events = simulated_pings(experiment, hub, 1)
@@ -33,7 +33,7 @@ def test_announced_and_false_pings_have_their_shares():
     assert ((events.age >= 0) & (events.age < 1)).all()
 
 
-def test_blind_play_is_the_replay_of_the_index():
+def test_blind_play_is_index_replay():
     experiment = uploads()
     events = simulated_pings(experiment, Hub.of(0.5, 0.5, experiment.tested), 1)
     weeks, run = play_pings(experiment, events, Trust("blind"))
@@ -43,7 +43,7 @@ def test_blind_play_is_the_replay_of_the_index():
     assert run.crawls.sum() == experiment.clock(0)[0].horizon
 
 
-def test_all_items_announced_truly_earn_what_seeing_contents_does():
+def test_true_pings_equal_seen_contents():
     experiment = uploads()
     events = simulated_pings(experiment, Hub.of(1.0, 1.0, experiment.tested), 1)
     weeks, _ = play_pings(experiment, events, Trust("known", 1.0, 1.0))
@@ -67,7 +67,7 @@ def small_trace():
     return Trace(("blog", "news"), origin, np.array([0, 0, 1]), np.array([0, 2, 3]) * HOUR)
 
 
-def test_pings_of_a_file_are_matched_to_items(tmp_path):
+def test_pings_are_matched_to_items(tmp_path):
     path = tmp_path / "pings.csv"
     path.write_text(
         "source,utc,hub\n"
@@ -98,7 +98,7 @@ def test_own_pings_are_played(tmp_path):
     assert run.recall[0] > 0.9
 
 
-def test_files_that_are_no_pings_are_refused(tmp_path):
+def test_wrong_ping_files_are_refused(tmp_path):
     path = tmp_path / "pings.csv"
     for content, name in {
         "source,time\nblog,2026-01-01\n": "utc",
