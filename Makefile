@@ -38,7 +38,7 @@ check: $(READY)  ## the author's loop, without a book: lint, types, contracts, e
 
 proofs: $(READY)  ## checks that take many minutes: the switching curve, long families, all reruns, a wider random search
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m slow tests
-	@$(BIN)/python -m pytest -m rerun tests/book/test_rerun_truth.py
+	@WHOLE=1 $(BIN)/python -m pytest -m "rerun or book" tests/book/test_rerun_truth.py tests/book/test_repeat.py
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --hypothesis-profile search tests
 
 coq:  ## check the proof of the switching curve with Coq (8.16 or later; apt-get install coq), and print what it proves and assumes

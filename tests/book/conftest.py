@@ -19,14 +19,36 @@ import pytest
 from scorecard.paths import BUILD, ROOT, build_folder
 from scorecard.publishing.pdf.printing import CHROMIUM, CHROMIUM_OPTIONS
 from scorecard.publishing.server import SiteHandler
+from tests.support import sample
 
 #: Kinds of tests by the fixtures that they need: what builds the book, what opens a browser.
 KINDS = {"site": "book", "browser": "browser"}
+#: Number of pages whose reruns are tried at each commit.
+RERUNS = 16
+
+
+def _is_rerun(item):
+    """Whether a test reruns a page at one of its points."""
+    return "rerun" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")
+
+
+def _point(item):
+    return item.callspec.params["page"], item.callspec.params["number"]
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Mark the tests beside this file by what they need, so that no mark is forgotten."""
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests beside this file by what they need, and keep a sample of the reruns.
+
+    The sample is of other pages at each commit, at the first of their points; with WHOLE set, or
+    where pages are named (``-k PAGE``), all points are tried.
+    """
+    if not config.option.keyword and not os.environ.get("WHOLE"):
+        pages = {item.callspec.params["page"] for item in items if _is_rerun(item)}
+        chosen = {(page, 0) for page in sample(pages, RERUNS)}
+        left_out = [item for item in items if _is_rerun(item) and _point(item) not in chosen]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not _is_rerun(item) or _point(item) in chosen]
     for item in items:
         if item.path.parent == Path(__file__).parent and not item.get_closest_marker("rerun"):
             for fixture in KINDS.keys() & set(getattr(item, "fixturenames", ())):
