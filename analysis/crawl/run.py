@@ -278,8 +278,8 @@ class RoundScheduler(EpochScheduler):
         self._known = {feed["url"]: feed for feed in kept.get("feeds", [])}
         self._counted: dict[int, Outcome] = {}  # by identity, of the last choice
         self._ended: list[Outcome] = []  # since the last line was printed
-        self._reasons = _Reasons()
-        logging.getLogger(requests.__name__).addHandler(self._reasons)
+        self._reasons = _Reasons(bool(self._crawler.settings["LOG_FILE"]))
+        logging.getLogger(requests.__name__).addFilter(self._reasons)
         self._open = kept.get("open", {"round": 0, "counts": {}})
         self._next_writing = time.monotonic() + REWRITE
         super()._prepare()
@@ -302,6 +302,10 @@ class RoundScheduler(EpochScheduler):
             for url, (fetches, items) in before["counts"].items():
                 self._known[url]["fetches"] -= fetches
                 self._known[url]["items"] -= items
+        if self._given.local_addresses:  # what was refused without --local is as never fetched
+            for source, url in enumerate(self.frontier.names):
+                if LOCAL_OPTION in self._known.get(url, {}).get("reason", ""):
+                    self.frontier.revive(source)
         super()._resume()
 
     def _begin(self) -> None:
@@ -379,7 +383,7 @@ class RoundScheduler(EpochScheduler):
     def close(self, reason: str) -> None:
         """End the crawl; print what has been fetched since the last line."""
         super().close(reason)
-        logging.getLogger(requests.__name__).removeHandler(self._reasons)
+        logging.getLogger(requests.__name__).removeFilter(self._reasons)
         if hasattr(self, "frontier"):
             self._count(self.frontier.epoch)
             self._write_feeds()
@@ -491,18 +495,28 @@ def next_rounds(frontier: Frontier, budget: int) -> np.ndarray:
     return np.where(soonest < 0, np.maximum(frontier.rest_until, last), soonest)
 
 
-class _Reasons(logging.Handler):
-    """Keeps the last reason for which the fetch of each address failed, as it is logged."""
+LOCAL_SETTING, LOCAL_OPTION = "CRAWL_LOCAL_ADDRESSES is not set", "--local was not given"
+"""Why an address of a local network is refused, as a setting and as an option."""
 
-    def __init__(self) -> None:
+
+class _Reasons(logging.Filter):
+    """Keeps the last reason for which the fetch of each address failed, as it is logged.
+
+    Without a file for the log, a reason that the line of a round has is not logged, too.
+    """
+
+    def __init__(self, has_file: bool) -> None:
         super().__init__()
+        self._has_file = has_file
         self._reasons: dict[str, str] = {}
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def filter(self, record: logging.LogRecord) -> bool:
         """Keep the reason of a record with an address and a reason."""
-        if isinstance(record.args, tuple) and len(record.args) == 2:
-            url, reason = map(str, record.args)
-            self._reasons[url] = " ".join(reason.split())[:200]
+        if not isinstance(record.args, tuple) or len(record.args) != 2:
+            return True
+        url, reason = map(str, record.args)
+        self._reasons[url] = " ".join(reason.split())[:200].replace(LOCAL_SETTING, LOCAL_OPTION)
+        return self._has_file or LOCAL_SETTING not in reason
 
     def of(self, url: str) -> str:
         """Return and forget the reason of an address, empty if there is none."""

@@ -247,6 +247,18 @@ def test_crawl_from_empty_folder(tmp_path, server):
 
 
 @pytest.mark.process
+def test_local_feeds_are_refused_once_and_then_fetched(tmp_path, server):
+    """The reason names the option; with it, all of them are fetched at once."""
+    (tmp_path / "feeds.txt").write_text("\n".join(server.urls()))
+    run = ("run", "feeds.txt", "--rounds", "1", "--budget", "1", "--every", "5s")
+    output, errors = ended(command(tmp_path, *run))[1:]
+    assert output.count("--local was not given") == 5  # of six
+    assert "CRAWL_LOCAL" not in output + errors
+    assert ended(command(tmp_path, *run, "--local"))[0] == 0
+    assert set(found(tmp_path / "items.jsonl")) == listed(server)
+
+
+@pytest.mark.process
 def test_killed_run_loses_no_items(tmp_path, server):
     (tmp_path / "feeds.txt").write_text("\n".join(server.urls()))
     run = ("run", "feeds.txt", "--out", "news.jsonl", "--local", "--every", "1h")

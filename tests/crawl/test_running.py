@@ -167,7 +167,7 @@ def test_status_says_how_a_crawl_goes(tmp_path, capsys):
     site = some_site(robots={2: "User-agent: *\nDisallow: /\n"}, faults=np.full((6, 15), 1))
     crawl_in_process(site, some_settings(site), folder=tmp_path / "state").close("over")
     page = tmp_path / "status.html"
-    assert main(["status", str(tmp_path / "state"), "--page", str(page)]) == 0
+    assert main(["status", str(tmp_path / "state"), "--html", str(page)]) == 0
     said = capsys.readouterr().out
     for words in (
         "15 of 3600 s each",

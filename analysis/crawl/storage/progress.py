@@ -47,13 +47,17 @@ class Progress:
     def read(cls, folder: str | PathLike[str]) -> Progress:
         """Read the saved state of a crawl from its folder.
 
-        Raises ValueError if there is no crawl, or it has not ended an epoch yet.
+        Before the end of the first epoch it has the number of fetches alone. Raises ValueError if
+        there is no crawl.
         """
         crawl, sources, counts, epochs = read_progress(folder)
+        if not crawl:
+            facts = {"epochs": "none has ended yet", "fetches": f"{counts['fetches']:.0f} so far"}
+            return cls(facts, epochs.head(0), sources.head(0))
         epoch, summary = int(crawl["epoch"]), json.loads(crawl["summary"])
         whole = epochs.columns.drop("reward")
         epochs = epochs.astype(dict.fromkeys(whole, int))
-        epochs = epochs.rename(columns={"not_modified": "not modified", "reward": "worth"})
+        epochs = epochs.rename(columns={"not_modified": "unchanged", "reward": "value"})
         return cls(_facts(crawl, sources, counts, summary), epochs, _troubled(sources, epoch))
 
     def text(self) -> str:
@@ -78,7 +82,7 @@ class Progress:
         )
 
     def _tables(self) -> list[tuple[str, pd.DataFrame]]:
-        tables = [("Last epochs", self.epochs)]
+        tables = [("Last epochs", self.epochs)] if len(self.epochs) else []
         if len(self.troubled):
             tables.append(("Sources in trouble", self.troubled))
         return tables
@@ -93,16 +97,23 @@ def _facts(
     kinds = sources["kind"].replace("", "not fetched yet").value_counts()
     began = float(crawl["began"])
     facts = {
-        "epochs": f"{crawl['epoch']} of {crawl['seconds']:g} s each",
+        "epochs": f"{crawl['epoch']} of {crawl['seconds']:g} s each; in each, sources are chosen "
+        "and fetched",
         "began": f"{datetime.fromtimestamp(began, UTC):%Y-%m-%d %H:%M:%S} UTC",
         "policy": str(crawl["policy"]),
-        "sources": ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
-        "fetches": f"{counts['fetches']:.0f}, {counts['not_modified']:.0f} of them not modified",
-        "items": f"{counts['items']:.0f}, worth {counts['reward']:.6g}",
-        "last epoch": f"{summary['spent']} fetches of {summary['budget']}, {summary['late']} late",
-        "ages (epochs)": _quantiles(summary["age"]),
+        "sources": ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        + " (by the last fetch)",
+        "fetches": f"{counts['fetches']:.0f}, of which {counts['not_modified']:.0f} found the feed "
+        "unchanged (HTTP 304)",
+        "items": f"{counts['items']:.0f}, of total value {counts['reward']:.6g} when they were "
+        "found",
+        "last epoch": f"{summary['spent']} fetches ended, {summary['budget']} were allowed, "
+        f"{summary['late']} went on after its end",
+        "since last fetch (epochs)": _quantiles(summary["age"]),
     }
-    return facts | ({"indices": _quantiles(summary["index"])} if summary["index"] else {})
+    if summary["index"]:
+        facts["indices (expected gain of a fetch)"] = _quantiles(summary["index"])
+    return facts
 
 
 def _quantiles(values: list[float]) -> str:
@@ -116,8 +127,8 @@ def _troubled(sources: pd.DataFrame, epoch: int) -> pd.DataFrame:
         {
             "source": bad["name"],
             "last fetch": bad["kind"],
-            "failures": bad["failures"],
-            "rest": rest.where(bad["kind"] != "gone", "for good"),
+            "failed in a row": bad["failures"],
+            "not fetched for (epochs)": rest,
         }
     )
     return table.head(TROUBLED)
@@ -174,8 +185,8 @@ def _overview(whole: dict[str, Any]) -> list[tuple[str, str]]:
         ("items", f"{sum(feed['items'] for feed in feeds)} found"),
         (
             "rounds",
-            f"{whole['rounds']} ended; one every {write_duration(whole['every'])}, in which up to "
-            f"{whole['budget']} feeds are fetched, and all that were never fetched",
+            f"{whole['rounds']} passed; one every {write_duration(whole['every'])}, with at most "
+            f"{whole['budget']} of the feeds, and all that were never fetched",
         ),
         ("next round", whole["next_round"]),
         ("order", policy),

@@ -445,7 +445,7 @@ def read_progress(
     Returns
     -------
     crawl : dict
-        epoch, seconds, began, policy, summary and more.
+        epoch, seconds, began, policy, summary and more; empty before the end of the first epoch.
     sources : pandas.DataFrame
         name, last, failures, rest_until, kind.
     counts : dict
@@ -456,12 +456,10 @@ def read_progress(
     Raises
     ------
     ValueError
-        If there is no crawl, or it has not ended an epoch yet.
+        If there is no crawl, or its folder is empty yet.
     """
     with closing(_opened(folder)) as base:
         crawl = dict(base.execute("SELECT name, value FROM crawl").fetchall())
-        if not crawl:
-            raise ValueError(f"{folder} is the folder of a crawl that has not ended an epoch yet")
         columns = ["name", "last", "failures", "rest_until", "kind"]
         rows = base.execute(f"SELECT {', '.join(columns)} FROM source ORDER BY name").fetchall()
         columns_of_days = ", ".join(f"total({name})" for name in _COUNTS)

@@ -55,10 +55,11 @@ class Summary:
     def line(self) -> str:
         """Return one line for a log."""
         return (
-            f"epoch {self.epoch}: {self.spent} of {self.budget} fetches, {self.found} found "
-            f"({self.not_modified} not modified), {self.failed} failed, {self.forbidden} "
-            f"forbidden, {self.gone} gone, {self.late} under way; {self.items} items worth "
-            f"{self.reward:.4g}; ages {self.age[0]:g} (median) to {self.age[2]:g}"
+            f"epoch {self.epoch}: {self.spent} of {self.budget} fetches: {self.found} found a feed "
+            f"({self.not_modified} unchanged), {self.failed} failed, {self.forbidden} forbidden by "
+            f"robots.txt, {self.gone} gone (HTTP 410), {self.late} not ended yet; {self.items} new "
+            f"items of total value {self.reward:.4g}; last fetches of all sources: {self.age[0]:g} "
+            f"epochs ago (median), {self.age[2]:g} at most"
         )
 
     def stats(self) -> dict[str, float]:

@@ -15,6 +15,7 @@ import pytest
 from analysis.crawl import Frontier, ListingIndex, Outcome, TurnPolicy
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.local.transport import crawl_in_process
+from analysis.crawl.storage.progress import Progress
 from analysis.crawl.storage.store import FILE, Log, Store, read_log, read_progress
 from analysis.learning import CertaintyEquivalence
 from tests.crawl.support import contents, some_settings, some_site
@@ -339,6 +340,17 @@ def test_policies_are_left_and_returned_to(tmp_path):
     store.close()
     with pytest.raises(ValueError, match="CRAWL_PERIOD"):
         kept_crawl(tmp_path, "learner", 300.0)
+
+
+def test_progress_before_the_first_epoch_counts_fetches(tmp_path):
+    crawl, store = a_crawl(), Store(tmp_path)
+    store.restore(crawl)
+    store.note(crawl, Outcome(int(crawl.choose()[0]), FOUND))
+    store.close()
+    progress = Progress.read(tmp_path)
+    assert progress.facts["fetches"] == "1 so far"
+    assert "none has ended yet" in progress.text()
+    assert "<table" in progress.page()
 
 
 def test_log_in_memory_is_bounded():
