@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_number
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Policy
-from analysis.ephemeral.simulation import INITIAL_STATES, Cycle, simulate
+from analysis.ephemeral.simulation import Cycle, simulate
 from analysis.ephemeral.sources import Sources
 from book.ephemeral.shared import SHOWN, describe_drawn_sources, draw_source, tabulate_trajectory
 from scorecard import (
@@ -35,29 +35,6 @@ from scorecard import (
     save_figure,
 )
 from scorecard.prints import printed_number
-
-#: What the sum of n terms is divided by: their number, or the last epoch as in (4) of the report.
-DIVISORS = {"epochs": 0, "epochs - 1": -1}
-
-
-def scan_averages(
-    sources: Sources, policy: Policy | str, budget: int, longest: int
-) -> pd.DataFrame:
-    """Average reward over the first n epochs, for every initial state, n and divisor.
-
-    `policy`: a policy or the name of a built-in one; `longest`: largest n, at least 2. Columns
-    initial_state, epochs, divisor and average.
-    """
-    longest = check_integer("longest", longest, 2)
-    epochs = np.arange(2, longest + 1)
-    parts = []
-    for initial_state in INITIAL_STATES:
-        run = simulate(sources, policy, budget, longest, initial_state=initial_state)
-        sums = np.cumsum(run.reward)[1:]
-        for divisor, shift in DIVISORS.items():
-            columns = {"initial_state": initial_state, "epochs": epochs, "divisor": divisor}
-            parts.append(pd.DataFrame(columns | {"average": sums / (epochs + shift)}))
-    return pd.concat(parts, ignore_index=True)
 
 
 def select_matching_averages(

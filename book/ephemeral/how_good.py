@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,30 +25,20 @@ from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.instances import bunched, random_sources, wide_set
 from analysis.ephemeral.optimum.exact import optimal_cycle
 from analysis.ephemeral.optimum.schedules import (
-    best_periods,
     constant_gaps,
-    schedule_reward,
-    spread_schedule,
 )
-from analysis.ephemeral.optimum.static import fluid_frequencies, random_frequencies
 from analysis.ephemeral.policies import WhittlePolicy
-from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.simulation import Cycle, long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.comparison import compare
 from analysis.ephemeral.stochastic.simulation import simulate_random
 from analysis.ephemeral.theory.definition import index_by_definition
 from analysis.results import Estimate, NotConverged
+from book.ephemeral.shared import EXACT, is_optimal
 from scorecard import Claim, claim, save_data, save_table, save_value, save_values
 
 ObservedSets = Mapping[str, ArrayLike]
 
-#: Sizes of the random sets, (sources, budget).
-SIZES = ((3, 1), (4, 1), (4, 2), (4, 3))
-#: Epochs of a list that spreads frequencies.
-LIST_EPOCHS = 2520
-#: Relative difference from the optimum, or from the bound, that counts as rounding.
-EXACT = 1e-9
 #: Starts of each set, beside empty sources; ages are drawn from 1 to 12.
 STARTS = 8
 #: Which of four sources are observed, by name.
@@ -62,61 +51,6 @@ OBSERVED = {
 #: Name of the policy that knows the true rates and observes all sources.
 INFORMED = "told the truth"
 _WARM_UP = 50
-
-
-def compare_with_optimum(point: tuple[int, int], rng: np.random.Generator) -> dict[str, Any]:
-    """Compare policies with the exact optimum on one random set of a size, (sources, budget).
-
-    Sources are drawn again if their optimum needs too many joint ages.
-
-    Keys: rewards per epoch in units of the optimum (``whittle``, ``myopic``, ``round-robin``,
-    ``spread``, ``periodic``, ``draws``, ``fluid``, ``bound``), and of the index policy's cycle the
-    ``period``, whether its gaps are ``constant`` and whether the multipliers form an ``interval``;
-    ``redrawn``, how often sources were drawn again.
-    """
-    size, budget = point
-    redrawn = 0
-    while True:
-        sources = random_sources(size, rng)
-        relaxed = relaxed_problem(sources, budget)
-        cycle = long_run_cycle(sources, "whittle", budget)
-        try:
-            optimum = _optimum(sources, budget, cycle.average_reward, relaxed.bound)
-            break
-        except NotConverged:
-            redrawn += 1
-    spread = spread_schedule(relaxed.frequency, budget, LIST_EPOCHS)
-    rewards = {
-        "whittle": cycle.average_reward,
-        "myopic": long_run_cycle(sources, "myopic", budget).average_reward,
-        "round-robin": long_run_cycle(sources, "round-robin", budget).average_reward,
-        "spread": schedule_reward(sources, spread),
-        "periodic": best_periods(sources, budget)[1],
-        "draws": random_frequencies(sources, budget).average_reward,
-        "fluid": fluid_frequencies(sources, budget).average_reward,
-        "bound": relaxed.bound,
-    }
-    return {
-        "sources": size,
-        "budget": budget,
-        **{name: value / optimum for name, value in rewards.items()},
-        "period": cycle.period,
-        "constant": constant_gaps(cycle),
-        "interval": relaxed.subsidy > relaxed.smallest_subsidy * (1 + 1e-9),
-        "redrawn": redrawn,
-    }
-
-
-def _optimum(sources: Sources, budget: int, reached: float, bound: float) -> float:
-    """Best average reward: what is reached if that is the bound, else by dynamic programming."""
-    if reached >= bound * (1 - 1e-10):
-        return reached
-    return optimal_cycle(sources, budget, tolerance=1e-8, max_states=400_000).average_reward
-
-
-def is_optimal(instances: pd.DataFrame) -> pd.Series:
-    """Whether the index policy earns the exact optimum, for rows of `compare_with_optimum`."""
-    return 1 - instances["whittle"] < EXACT
 
 
 def formula_error(sources: Sources) -> float:

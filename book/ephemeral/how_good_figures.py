@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from book.ephemeral.how_good import is_optimal
+from book.ephemeral.shared import is_optimal
 from scorecard import COLOURS, counted, figure, save_figure, span
 
 #: Policies of the random sets, with what the page calls them.

@@ -48,8 +48,7 @@ from analysis.ephemeral.stochastic.replicas import (
 from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.copies import two_level
 from analysis.results import Estimate
-from book.ephemeral.how_good import EXACT, is_optimal
-from book.ephemeral.shared import tabulate_hard_sets
+from book.ephemeral.shared import EXACT, is_optimal, tabulate_hard_sets
 from scorecard import Claim, claim, plus_minus, save_table
 
 Row = tuple[str, str, int, float, float, float]

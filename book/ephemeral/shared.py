@@ -1,4 +1,4 @@
-"""What the pages of this part share: a reader's own sources, and tables over the hard sets.
+"""What pages of this part share: a reader's own sources, random sets, tables and figures.
 
 A page whose budget is a number of sources has no use for costs: it would crawl by an index per unit
 of a cost that nobody pays, and earn less than with costs of one. So it refuses them. All pages
@@ -16,10 +16,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.ephemeral.instances import hard_sets
-from analysis.ephemeral.simulation import Trajectory
+from analysis.checks import check_integer
+from analysis.ephemeral.instances import hard_sets, random_sources
+from analysis.ephemeral.optimum.exact import optimal_cycle
+from analysis.ephemeral.optimum.schedules import (
+    best_periods,
+    constant_gaps,
+    schedule_reward,
+    spread_schedule,
+)
+from analysis.ephemeral.optimum.static import fluid_frequencies, random_frequencies
+from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.relaxed import relaxed_problem
+from analysis.ephemeral.simulation import INITIAL_STATES, Trajectory, long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.comparison import Comparison
+from analysis.results import NotConverged
 from scorecard import save_values
 
 Path = str | PathLike[str]
@@ -33,6 +45,14 @@ REPEATING = 24
 MANY = 1000
 #: Largest content that figures can draw.
 LARGEST = 1e100
+#: Sizes of the random sets, (sources, budget).
+SIZES = ((3, 1), (4, 1), (4, 2), (4, 3))
+#: Epochs of a list that spreads frequencies.
+LIST_EPOCHS = 2520
+#: Relative difference from the optimum, or from the bound, that counts as rounding.
+EXACT = 1e-9
+#: What the sum of n terms is divided by: their number, or the last epoch as in (4) of the report.
+DIVISORS = {"epochs": 0, "epochs - 1": -1}
 
 
 def read_sources(path: Path, period: float = 1.0) -> Sources:
@@ -83,6 +103,81 @@ def _of_number(sources: Sources, path: Path, least: int, most: int) -> Sources:
             f"{path}: there must be {least} to {most:,} sources on this page, got {len(sources):,}"
         )
     return sources
+
+
+def compare_with_optimum(point: tuple[int, int], rng: np.random.Generator) -> dict[str, Any]:
+    """Compare policies with the exact optimum on one random set of a size, (sources, budget).
+
+    Sources are drawn again if their optimum needs too many joint ages.
+
+    Keys: rewards per epoch in units of the optimum (``whittle``, ``myopic``, ``round-robin``,
+    ``spread``, ``periodic``, ``draws``, ``fluid``, ``bound``), and of the index policy's cycle the
+    ``period``, whether its gaps are ``constant`` and whether the multipliers form an ``interval``;
+    ``redrawn``, how often sources were drawn again.
+    """
+    size, budget = point
+    redrawn = 0
+    while True:
+        sources = random_sources(size, rng)
+        relaxed = relaxed_problem(sources, budget)
+        cycle = long_run_cycle(sources, "whittle", budget)
+        try:
+            optimum = _optimum(sources, budget, cycle.average_reward, relaxed.bound)
+            break
+        except NotConverged:
+            redrawn += 1
+    spread = spread_schedule(relaxed.frequency, budget, LIST_EPOCHS)
+    rewards = {
+        "whittle": cycle.average_reward,
+        "myopic": long_run_cycle(sources, "myopic", budget).average_reward,
+        "round-robin": long_run_cycle(sources, "round-robin", budget).average_reward,
+        "spread": schedule_reward(sources, spread),
+        "periodic": best_periods(sources, budget)[1],
+        "draws": random_frequencies(sources, budget).average_reward,
+        "fluid": fluid_frequencies(sources, budget).average_reward,
+        "bound": relaxed.bound,
+    }
+    return {
+        "sources": size,
+        "budget": budget,
+        **{name: value / optimum for name, value in rewards.items()},
+        "period": cycle.period,
+        "constant": constant_gaps(cycle),
+        "interval": relaxed.subsidy > relaxed.smallest_subsidy * (1 + 1e-9),
+        "redrawn": redrawn,
+    }
+
+
+def _optimum(sources: Sources, budget: int, reached: float, bound: float) -> float:
+    """Best average reward: what is reached if that is the bound, else by dynamic programming."""
+    if reached >= bound * (1 - 1e-10):
+        return reached
+    return optimal_cycle(sources, budget, tolerance=1e-8, max_states=400_000).average_reward
+
+
+def is_optimal(instances: pd.DataFrame) -> pd.Series:
+    """Whether the index policy earns the exact optimum, for rows of `compare_with_optimum`."""
+    return 1 - instances["whittle"] < EXACT
+
+
+def scan_averages(
+    sources: Sources, policy: Policy | str, budget: int, longest: int
+) -> pd.DataFrame:
+    """Average reward over the first n epochs, for every initial state, n and divisor.
+
+    `policy`: a policy or the name of a built-in one; `longest`: largest n, at least 2. Columns
+    initial_state, epochs, divisor and average.
+    """
+    longest = check_integer("longest", longest, 2)
+    epochs = np.arange(2, longest + 1)
+    parts = []
+    for initial_state in INITIAL_STATES:
+        run = simulate(sources, policy, budget, longest, initial_state=initial_state)
+        sums = np.cumsum(run.reward)[1:]
+        for divisor, shift in DIVISORS.items():
+            columns = {"initial_state": initial_state, "epochs": epochs, "divisor": divisor}
+            parts.append(pd.DataFrame(columns | {"average": sums / (epochs + shift)}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def tabulate_hard_sets(row: Callable[[Sources, int], dict[str, float]]) -> pd.DataFrame:

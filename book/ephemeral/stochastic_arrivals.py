@@ -23,7 +23,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
 from analysis.results import Estimate, NotConverged
-from book.ephemeral.four_sources import scan_averages
+from book.ephemeral.shared import scan_averages
 from scorecard import Claim, claim, plus_minus
 
 #: How the two ways to play Theorem 1 are called, by their rule in `analysis.ephemeral.kernels`.

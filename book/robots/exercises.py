@@ -12,7 +12,7 @@ from analysis.robots.general.kinds import RobotKind
 from analysis.robots.general.mg1k import optimal_general_load
 from analysis.robots.printed import every_reference
 from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots
-from book.robots.robots_tables import cell_id, list_printed_rows
+from book.robots.shared import cell_id, list_printed_rows
 from scorecard import save_table, save_value
 from scorecard.prints import printed_number
 

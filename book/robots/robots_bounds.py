@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,7 +11,7 @@ import pandas as pd
 
 from analysis.robots.controlled import structure
 from analysis.robots.controlled.control import RobotControl
-from scorecard import COLOURS, figure, is_document_run, save_figure
+from scorecard import COLOURS, figure, save_figure
 
 #: What each inequality says, by its name in `analysis.robots.controlled.structure`.
 WORDS = {
@@ -159,18 +158,6 @@ def count_float_curves(instances: int, rng: np.random.Generator) -> int:
         rate, gamma = 10 ** rng.uniform(-1.5, 1), 10 ** rng.uniform(-2, 2)
         curves += RobotControl(robots, rate, 1.0, capacity, gamma).solve().is_switching_curve
     return curves
-
-
-def require_checks(checks: Mapping[str, bool]) -> pd.DataFrame:
-    """Return the checks as a table.
-
-    Raises ValueError where one fails for the document's parameters.
-    """
-    failed = [name for name, holds in checks.items() if not holds]
-    if failed and is_document_run():
-        raise ValueError(f"checks must hold, got failures of {failed}")
-    verdicts = ["holds" if ok else "FAILS" for ok in checks.values()]
-    return pd.DataFrame({"checked": verdicts}, index=list(checks))
 
 
 # Figures

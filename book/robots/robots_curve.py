@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.curve import (
     OptimalSequence,
@@ -32,15 +31,13 @@ from analysis.robots.curve.values import (
     optimal_curve,
 )
 from analysis.robots.static.mm1k import optimal_robots
-from book.robots.robots_tables import list_printed_rows, read_gamma
+from book.robots.shared import list_printed_rows, read_gamma
 from scorecard import MACHINE_CHECKED, Claim, claim, save_value
 
 #: Three robots that share a line: lambda_r in the unit of mu. With K = 3 they need no curve.
 SHARED = [Fraction(0), Fraction(3), Fraction(31, 10), Fraction(16, 5)]
 #: Fleets for which the policies that a search would have to evaluate are counted: (N, K, lambda).
 SEARCHED = [(4, 6, 0.3), (8, 10, 0.15), (16, 16, 0.1), (16, 5, 0.1), (40, 15, 0.03)]
-#: Boxes of a fleet whose optimal policies are found in fractions within seconds.
-MOST_EXACT = 120
 
 
 # The theorem on exact values ----------------------------------------------------------------------
@@ -206,27 +203,6 @@ def _gentle(robots: int, capacity: int) -> int:
 
 
 # All weights at once ------------------------------------------------------------------------------
-
-
-def solve_sequence(robots: int, arrival_rate: float, capacity: int) -> OptimalSequence:
-    """Return the optimal policies for every weight; where rounding hides them, from fractions."""
-    try:
-        return optimal_sequence(robots, arrival_rate, 1.0, capacity)
-    except NotConverged as error:
-        if robots * (capacity + 1) > MOST_EXACT:
-            raise NotConverged(
-                f"arrival_rate = {arrival_rate:g} is too high for robots = {robots} and capacity = "
-                f"{capacity}: robots so fast hardly ever leave the queue short, and rounding hides "
-                f"the weights; take at most {MOST_EXACT} boxes, robots * (capacity + 1), or slower "
-                "robots"
-            ) from error
-    exact = optimal_sequence(robots, Fraction(str(arrival_rate)), 1, capacity, exact=True)
-    assert exact.costs is not None
-    return replace(
-        exact,
-        breakpoints=tuple(map(float, exact.breakpoints)),
-        costs=tuple((float(loss), float(starvation)) for loss, starvation in exact.costs),
-    )
 
 
 def index_rises(index: Floats) -> bool:

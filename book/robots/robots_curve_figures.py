@@ -17,11 +17,10 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap, LogNorm
 from analysis.robots.curve import OptimalSequence
 from analysis.robots.curve.values import CurveValues
 from book.robots.robots_curve import index_rises, list_curve_values
+from book.robots.shared import ALWAYS, HIGH, LOW, NEVER
 from scorecard import COLOURS, figure, save_figure, save_value
 
 STYLES = ("-", "--", "-.")
-#: Grounds that bear black letters on a light page and on a dark one.
-ALWAYS, NEVER, LOW, HIGH = "#cfe6c8", "#f2cfb8", "#fff6d0", "#74b9dc"
 #: Boxes up to which each bears its number.
 MOST_NUMBERS = 140
 #: Queue lengths whose numbers fit beside each other on a telephone.

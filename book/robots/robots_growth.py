@@ -14,8 +14,7 @@ from scipy.optimize import brentq
 from analysis.robots.curve import ReducedQueue, check, optimal_sequence
 from analysis.robots.curve.growth import check_curve, convex_rates, prove_growth
 from analysis.robots.curve.reduced import evaluate_exactly, generate_curves
-from book.robots.robots_curve import solve_sequence
-from book.robots.robots_curve_figures import ALWAYS, HIGH, LOW, NEVER
+from book.robots.shared import ALWAYS, HIGH, LOW, NEVER, solve_sequence
 from scorecard import figure, save_figure, save_values
 
 

@@ -22,6 +22,7 @@ from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.controlled.queue import uniformised
 from analysis.robots.printed import STEP, TOLERANCE, ReferenceRuns, every_reference
 from analysis.robots.static.mm1k import critical_gamma, optimal_robots, static_cost
+from book.robots.shared import Key, cell_id, list_printed_rows, read_gamma
 from scorecard import NONE, Claim, claim, is_document_run, save_data, save_table, save_value
 from scorecard.prints import printed_number, printed_rows
 from scorecard.verdicts import judge
@@ -36,7 +37,6 @@ COLUMNS = {
     "t1": ("C_s", "N_s", "C_d", "N_min", "Nbar", "N_iter"),
     "t2": ("C_s", "N_s", "C_d", "N_min", "Nbar", "N_max"),
 }
-Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,6 @@ class TableRow:
     max_robots: int  # most active robots under the optimal policy
     # Where Proposition 4 stops, by reference state (Table 1 only).
     runs: ReferenceRuns | None = field(default=None, repr=False)
-
-
-def list_printed_rows() -> list[Key]:
-    """Return table, rate, capacity and weight of each printed row, as printed."""
-    stems = {id.rsplit("-", 1)[0] for id in printed_rows() if id.startswith(("D-t1-0", "D-t2-0"))}
-    parts = (stem.split("-") for stem in stems)
-    keys: list[Key] = [(table, rate, places, gamma) for _, table, rate, places, gamma in parts]
-    return sorted(keys, key=lambda key: (key[0], *map(float, key[1:])))
 
 
 def list_own_rows(
@@ -109,18 +101,6 @@ def find_middle_row(keys: Sequence[Key], service_rate: float = 1.0) -> tuple[flo
     capped = [key for key in keys if key[0] == "t1"]
     _, rate, capacity, gamma = capped[len(capped) // 2]
     return float(rate), int(capacity), read_gamma(gamma, int(capacity), service_rate)
-
-
-def cell_id(key: Key, column: str) -> str:
-    """Return the id of a printed cell."""
-    return f"D-{'-'.join(key)}-{column}"
-
-
-def read_gamma(printed: str, capacity: int, service_rate: float = 1.0) -> float:
-    """Return the weight that a printed one stands for: gamma(K) if it rounds to the print."""
-    digits = len(printed.partition(".")[2])
-    critical = critical_gamma(capacity, service_rate)
-    return critical if f"{critical:.{digits}f}" == printed else float(printed)
 
 
 def solve_table_1_row(

@@ -21,9 +21,9 @@ from book.ephemeral.four_sources import (
     describe_values,
     greedy_rank,
     hit_chance,
-    scan_averages,
     select_matching_averages,
 )
+from book.ephemeral.shared import scan_averages
 from scorecard.prints import printed_number
 from tests.support import assert_all_turn, verdicts
 

@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from book.robots import robots_bounds as page
 
@@ -45,9 +44,3 @@ def test_inequalities_are_seen_in_exact_arithmetic():
 
 def test_random_optima_are_curves():
     assert page.count_float_curves(20, np.random.default_rng(3)) == 20
-
-
-def test_a_check_that_fails_stops_the_page():
-    assert page.require_checks({"one": True}).loc["one", "checked"] == "holds"
-    with pytest.raises(ValueError, match=r"got failures of \['two'\]"):
-        page.require_checks({"one": True, "two": False})

@@ -5,13 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.results import NotConverged
-from analysis.robots import RobotControl
 from analysis.robots.curve import ReducedQueue, optimal_sequence
 from analysis.robots.curve.reduced import generate_curves
 from analysis.robots.curve.values import curve_line
 from book.robots import robots_curve as page
-from book.robots.robots_bounds import require_checks
+from book.robots.shared import require_checks
 from tests.support import assert_turns, verdicts
 
 
@@ -96,17 +94,6 @@ def test_values_along_the_curve_are_those_of_the_optimum():
     assert values.is_optimal
     assert (steps["F"] < steps["A"]).all()
     assert steps["f(r)"].tolist() == list(values.curve)
-
-
-def test_fast_robots_are_followed_in_fractions_or_refused_by_name():
-    sequence = page.solve_sequence(24, 10.0, 3)
-    assert all(isinstance(point, float) for point in sequence.breakpoints)
-    assert sequence.are_curves
-    for weight in (0.01, 1.0, 1e3, 1e6):
-        gain = RobotControl(24, 10.0, 1.0, 3, weight).solve().gain
-        assert sequence.gain(weight) == pytest.approx(gain, rel=1e-9)
-    with pytest.raises(NotConverged, match=r"arrival_rate = 10 .* robots = 40 and capacity = 30"):
-        page.solve_sequence(40, 10.0, 30)
 
 
 def test_the_words_on_the_index_follow_from_it():

@@ -11,7 +11,7 @@ from analysis.robots.curve import ReducedQueue, check, optimal_sequence
 from analysis.robots.curve.growth import newly_addable_boxes
 from analysis.robots.curve.reduced import addable_boxes, generate_curves
 from book.robots import robots_growth as page
-from book.robots.robots_bounds import require_checks
+from book.robots.shared import require_checks
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,10 @@ from analysis.ephemeral.theory.printed import printed_index
 from analysis.results import NotConverged
 from analysis.sweep import sweep
 from book.ephemeral import how_good as page
+from book.ephemeral import shared
 from book.ephemeral.how_good import (
     INFORMED,
     OBSERVED,
-    compare_with_optimum,
     gain_from_true_rates,
     gains_by_observing,
     measure_reward_by_observation,
@@ -29,6 +29,7 @@ from book.ephemeral.how_good import (
     regained_share,
     simulate_self_tuning,
 )
+from book.ephemeral.shared import compare_with_optimum
 from tests.support import assert_all_turn, verdicts
 
 FOUR, LAW = four_sources(), Utility("exponential")
@@ -145,7 +146,7 @@ def test_optimality_rows_respect_the_order_of_bounds():
 
 
 def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
-    solved = page.optimal_cycle
+    solved = shared.optimal_cycle
     calls = []
 
     def refuse_the_first(*arguments, **options):
@@ -154,7 +155,7 @@ def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
             raise NotConverged("too many joint ages")
         return solved(*arguments, **options)
 
-    monkeypatch.setattr(page, "optimal_cycle", refuse_the_first)
+    monkeypatch.setattr(shared, "optimal_cycle", refuse_the_first)
     rng = np.random.default_rng(8)
     rows = [compare_with_optimum((3, 1), rng) for _ in range(6)]
     assert sum(row["redrawn"] for row in rows) == 1

@@ -7,8 +7,8 @@ import pytest
 
 from analysis.ephemeral import Utility, four_sources, long_run_cycle
 from analysis.sweep import sweep
-from book.ephemeral import how_good as sets
 from book.ephemeral import newer_policies as page
+from book.ephemeral import shared as sets
 from book.ephemeral.newer_policies import (
     measure_alike_gaps,
     measure_gaps_by_copies,
