@@ -1,4 +1,4 @@
-"""What the page `crawler` computes: crawls by several policies side by side, and with faults."""
+"""The page `crawler`: crawls by several policies side by side, and with faults."""
 
 from __future__ import annotations
 
@@ -328,7 +328,7 @@ def format_with_half(table: pd.DataFrame) -> list[str]:
 def compare_policies(
     runs: Mapping[str, Floats], sources: Sources, budget: int, warm_up: int
 ) -> pd.DataFrame:
-    """Record the policies side by side.
+    """Compare the policies side by side, and save their values.
 
     One row a policy: value per allowed fetch with its interval, what the model expects, fetches
     per epoch, share of 304s, value per fetch made, and the bound. What is a share of fetches is
@@ -350,7 +350,7 @@ def compare_policies(
         save_value(f"{short}-fetched", total_fetches > 0)
         save_value(
             f"{short}-304", 100 * unchanged if total_fetches else 0.0
-        )  # said only where it fetched
+        )  # shown only where it fetched
         save_value(f"{short}-fetches", fetches)
         per_site = value_per_fetch(runs[policy], warm_up)
         per_fetch = float(per_site[~np.isnan(per_site)].mean()) if total_fetches else np.nan
@@ -389,7 +389,7 @@ def _or_none(values: pd.Series, digits: str) -> list[str]:
 
 
 def save_sites(runs: Mapping[str, Floats], warm_up: int, budget: int) -> None:
-    """Publish what each policy found on each site."""
+    """Save what each policy found on each site."""
     parts = [
         pd.DataFrame(
             {
@@ -417,7 +417,7 @@ def save_sites(runs: Mapping[str, Floats], warm_up: int, budget: int) -> None:
 
 
 def save_predicates() -> None:
-    """Keep what the page's sentences depend on."""
+    """Save what the page's sentences depend on."""
     v = saved_numbers("crawler-")
     save_value("crawler-fixed-of-index", v["fixed"] / v["index"])
     save_value("crawler-fixed-close", abs(v["fixed"] / v["index"] - 1) < 0.03)
@@ -429,12 +429,12 @@ def save_predicates() -> None:
 
 
 def save_http(facts: Mapping[str, float]) -> None:
-    """Record what `compare_with_http` compared."""
+    """Save the counts of `compare_with_http`."""
     save_values("crawler-http", facts)
 
 
 def save_trouble(table: pd.DataFrame, outage: int) -> None:
-    """Record what prose says, in % of the value without faults."""
+    """Save what prose quotes, in % of the value without faults."""
     single = table[table["faults"] == "single"]
     first, last = single.iloc[0], single.iloc[-1]
     hasty, patient = (table[table["faults"] == "outage"].iloc[number] for number in (0, 1))
@@ -448,7 +448,7 @@ def save_trouble(table: pd.DataFrame, outage: int) -> None:
 
 
 def _save_ratio(runs: Mapping[str, Floats], expected: Mapping[str, float], warm_up: int) -> None:
-    """Record index : round robin, measured site by site and predicted."""
+    """Save index : round robin, measured site by site and predicted."""
     index, robin = (runs[name][:, 0, warm_up:].sum(axis=1) for name in ("index", "round_robin"))
     ratio = Estimate.of(index / robin)
     save_value(

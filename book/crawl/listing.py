@@ -145,7 +145,7 @@ def crawl_feeds(
     length: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return what a policy finds in each epoch of a crawl; shape (epochs,).
+    """Return the value found by a policy in each epoch of a crawl; shape (epochs,).
 
     `policy`: the policy; outcomes are passed to its ``observe`` or contents to its ``update``, if
     any; `half_life`: epochs in which an item loses half of its worth; `length`: items that a feed
@@ -207,7 +207,7 @@ def _fetch(feeds: Feeds, i: int, epoch: int, last: float, half_life: float, leng
 
 
 def crawl_world(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
-    """Let every learner crawl the same drawn feeds; value found in each epoch, by learner."""
+    """Crawl the same drawn feeds with every learner; value found in each epoch, by learner."""
     options = {"jump": point["jump"], "lies": point["lies"]}
     feeds = sample_feeds(point["size"], point["epochs"], rng, **options)
     return compare_learners(feeds, point, rng)
@@ -216,7 +216,7 @@ def crawl_world(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
 def compare_learners(
     feeds: Feeds, point: Mapping[str, Any], rng: np.random.Generator
 ) -> dict[str, Floats]:
-    """Let learners crawl some feeds, all with the same budget."""
+    """Crawl some feeds with every learner, all with the same budget."""
     budget, epochs, half_life = point["budget"], point["epochs"], point["half_life"]
     values = {}
     for name in LEARNERS:
@@ -226,7 +226,7 @@ def compare_learners(
 
 
 def crawl_worlds(point: Mapping[str, Any], replications: int, seed: int) -> dict[str, Floats]:
-    """Return what each learner found in so many drawn worlds; shape (replications, epochs)."""
+    """Return the values of each learner in several drawn worlds; shape (replications, epochs)."""
     rows = sweep(
         crawl_world, [point], seed=seed, replications=replications, jobs=1, progress=False
     )[0]
@@ -287,7 +287,7 @@ def compare_shares(
 
 
 def _save_share(id: str, shares_of_runs: Floats) -> tuple[float, float, float]:
-    """Keep the mean of some shares; return it and the ends of its interval or range."""
+    """Save the mean of some shares; return it and the ends of its interval or range."""
     share = Estimate.of(shares_of_runs)
     if id.startswith("listing-trace"):
         save_value(id, share.value)
@@ -309,7 +309,7 @@ def tabulate_shares(table: pd.DataFrame, columns: Mapping[tuple[str, str], str])
 
 
 def save_runs(runs: Mapping[str, Mapping[str, Floats]]) -> None:
-    """Publish what each learner found in each run of each world."""
+    """Save what each learner found in each run of each world."""
     rows = [
         (world, run, name, float(values[run].sum()))
         for world, values_by_learner in runs.items()
@@ -357,7 +357,7 @@ def estimate_rates(
 
 
 def save_predicates() -> None:
-    """Keep what the page's sentences depend on."""
+    """Save what the page's sentences depend on."""
     v = saved_numbers("listing-")
     for world in ("constant", "trace"):
         sums = {period: max(v[f"{world}-{period}-{n}"] for n in ("ucb", "thompson"))

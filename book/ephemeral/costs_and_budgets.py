@@ -1,4 +1,4 @@
-"""What "the top sources for the constraint to be reached" earns and spends, with costs.
+"""Costs: reward and spending of "the top sources for the constraint to be reached".
 
 Each random instance is solved exactly, so that every way to fill a budget is compared with the
 optimum within that budget; `compare_fills` does one instance. A limit on how often a site may be
@@ -100,7 +100,7 @@ def find_least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tu
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes."""
+    """Results of the page."""
 
     instances: pd.DataFrame  # rows of `compare_fills`
     # Budgets at which, with costs of one, the ways to fill do not all crawl alike.
@@ -164,7 +164,7 @@ def collect_limit_values(free: CostRun, limited: CostRun, costly: CostRun) -> di
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return what the page says to the rows on costs."""
+    """Return the page's claims on the rows on costs."""
     spent, carried = results.instances["reach_cost"], results.instances["debt_cost"]
     overshoots = bool((spent > 1 + 1e-9).any())
     return [

@@ -46,7 +46,7 @@ def select_second_half(run: DualRun) -> slice:
 
 
 def bound_reward_at_cost(sources: Sources, cost: float) -> float:
-    """Return the most that can be earned in the long run at a cost per epoch, 0 at no cost.
+    """Return the relaxed bound at a cost per epoch, 0 at no cost.
 
     A run that spends more than the budget may earn more than the bound of that budget, never more
     than that of what it spends.
@@ -58,7 +58,7 @@ def bound_reward_at_cost(sources: Sources, cost: float) -> float:
 
 
 def bound_second_half(sources: Sources, run: DualRun) -> float:
-    """Return the most that any run earns per epoch in a second half of that cost, or nan.
+    """Return a bound on the reward per epoch of a second half of that cost, or nan.
 
     Repeat the crawls of that half for ever: each round earns at least what the half earned of the
     content that arrived in it, and the rounds together no more than the relaxed bound of what they
@@ -176,7 +176,7 @@ def collected_share(sources: Sources, budget: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes."""
+    """Results of the page."""
 
     by_budget: pd.DataFrame  # as `descend_by_budget` returns it
     rule: str  # name of the recommended steps
@@ -305,7 +305,7 @@ REWARD_TOLERANCE = 1e-3
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return what the page says to the row that names the method."""
+    """Return the page's claims on the row that names the method."""
     rows = results.by_budget.xs(results.rule, level="steps")
     price = float(rows["distance"].max())
     reward = float(rows["reward / bound of the budget"].sub(1).abs().max())

@@ -250,7 +250,7 @@ def reward_when_allowed(sources: Sources, least_age: int, horizon: int) -> float
 
 
 def _loss(sources: Sources, budget: float, reward: float) -> float:
-    """Return how far a reward lies below the relaxed bound, relative, and 0 up to rounding."""
+    """Return the relative loss against the relaxed bound, 0 up to rounding."""
     loss = 1 - reward / relaxed_problem(sources, budget).bound
     return 0.0 if abs(loss) < 1e-9 else float(loss)
 

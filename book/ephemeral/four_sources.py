@@ -1,4 +1,4 @@
-"""What the printed average of four sources is the average of.
+"""Four sources: cycles of the policies, and a scan for the run behind the printed average.
 
 A document that prints an average reward without saying from which state, over how many epochs and
 divided by what leaves three choices. `scan_averages` tries all of them, so that a printed value can
@@ -57,7 +57,7 @@ def hit_chance(averages: pd.DataFrame, printed: float, half_width: float, digits
 
 
 def greedy_rank(sources: Sources, utility: Floats, ages: Floats) -> Floats:
-    """Return what the slides' greedy policy ranks by, as they print it, at ages in epochs.
+    """Return the rank of the slides' greedy policy as they print it, at ages in epochs.
 
     `utility`: what is put for xi, one number a source; `ages`: epochs since the last crawl.
     """
@@ -76,7 +76,7 @@ def uncrawled_contents(sources: Sources, epochs: int) -> Floats:
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes: the sources, the cycles, and the scan behind the printed average."""
+    """Results of the page: the sources, the cycles, and the scan behind the printed average."""
 
     sources: Sources
     budgets: tuple[int, int]  # the two budgets
@@ -164,7 +164,7 @@ def describe_gaps(gaps: Sequence[int]) -> str:
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return what the page says to the rows of section 8 and of the slides' example."""
+    """Return the page's claims on the rows of section 8 and of the slides' example."""
     return [*_inputs(results), *_averages(results), *_figures(results), *_schedules(results)]
 
 

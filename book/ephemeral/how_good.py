@@ -184,7 +184,7 @@ def gains_by_observing(rewards: Mapping[str, Floats], name: str) -> bool:
 def gain_from_true_rates(rewards: Mapping[str, Floats], name: str) -> tuple[float, Estimate]:
     """Return the share of the gain from true rates that a policy regains, and that gain.
 
-    `known`: reward with true rates and observation, less that without either.
+    The gain is the reward with true rates and observation, less that without either.
     """
     gain = Estimate.of(rewards[INFORMED] - rewards["none observed"])
     return regained_share(rewards, name).value if gain.low > 0 else 0.0, gain
@@ -385,13 +385,13 @@ def save_tuned(
 # Claims
 
 
-#: Names of the pairs of sources that are observed, as `experiment.OBSERVED` has them.
+#: Names of the pairs of sources that are observed, as `OBSERVED` has them.
 _FIRST, _LAST = "1 and 2 observed", "3 and 4 observed"
 
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes."""
+    """Results of the page."""
 
     instances: pd.DataFrame  # rows of `compare_with_optimum`
     states: int  # joint ages of the exact optimum of Table 1 at M = 2
@@ -410,7 +410,7 @@ class Results:
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return what the page says to the rows on the policy's form and on observation."""
+    """Return the page's claims on the rows on the policy's form and on observation."""
     return [claim("A-r-intro-static"), *_form(results), *_observation(results)]
 
 

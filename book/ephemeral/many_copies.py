@@ -30,7 +30,7 @@ def check_sources(sources: Sources | None, parameters: Mapping[str, Any]) -> Non
 
 
 def compute_losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
-    """Return what two policies lose against the relaxed bound on copies of random sets of four.
+    """Return the losses of two policies against the relaxed bound on copies of random sets of four.
 
     `copies`: numbers of copies. One row a set and number of copies: instance, copies; two-level
     and index, losses; rule, how the counts were found; enough, the number from which on the proof
@@ -62,7 +62,7 @@ def compute_losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataF
 
 
 def collect_loss_values(frame: pd.DataFrame) -> dict[str, float]:
-    """Return the page's numbers on the losses, from `experiment.losses`."""
+    """Return the page's numbers on the losses, from `compute_losses`."""
     first = frame.groupby("instance").first()
     last = frame[frame.copies == frame.copies.max()]
     later = frame[frame.copies > 1]

@@ -1,4 +1,4 @@
-"""What limits on ages and a split over machines cost, against the relaxed problem.
+"""Many machines: the price of limits on ages and of a split, against the relaxed problem.
 
 The schedulers themselves are run, and their reward is compared with the value of the relaxed
 problem under the same limits or quotas, which no policy exceeds in the long run.

@@ -1,4 +1,4 @@
-"""What the page on the model and its index computes.
+"""The model and its index: equations of the report and the slides, measured.
 
 The equations of the report and the slides are measured by `theory.growth` (sections 2 and 4),
 `theory.relaxation` (sections 2 and 3), `theory.equations` (sections 4 and 5) and `theory.formula`
@@ -33,7 +33,7 @@ KINDS = ("near empty", "below u*", "above u*")
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes."""
+    """Results of the page."""
 
     sources: Sources
     model: ModelChecks
@@ -161,7 +161,7 @@ NEAR_LIMIT = 1e-3
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return what the page says to the rows of sections 2 to 6 and of the slides' first half."""
+    """Return the page's claims on the rows of sections 2 to 6 and of the slides' first half."""
     return [
         *_in_context(),
         *_model(results),

@@ -1,4 +1,4 @@
-"""Pictures of the page on the model and its index; what they show is computed on the page."""
+"""Figures of the page on the model and its index; what they show is computed on the page."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def _closed_form(sources: Sources, curves: Sequence[StochasticIndex]) -> list[St
 
 
 def measure_losses_of_one_copy(sets: int, horizon: int, runs: int, seed: int) -> dict[str, Floats]:
-    """Return what each policy loses of the exact optimum on random sets of four sources.
+    """Return the loss of each policy against the exact optimum on random sets of four sources.
 
     One column only for policies without chance.
     """
@@ -215,7 +215,7 @@ def measure_losses_of_one_copy(sets: int, horizon: int, runs: int, seed: int) ->
 def measure_losses_of_copies(
     copies: int, sets: int, horizon: int, runs: int, seed: int
 ) -> dict[str, Floats]:
-    """Return what policies lose of the relaxed bound with many copies of each source.
+    """Return the losses of policies against the relaxed bound with many copies of each source.
 
     `copies`: copies of each of four sources; the ID policy takes one of each in turn. One column
     only for policies without chance.
@@ -420,19 +420,19 @@ _NEAR = 0.01
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes."""
+    """Results of the page."""
 
-    instances: pd.DataFrame  # rows of `how_good.experiment.optimality_row`
+    instances: pd.DataFrame  # rows of `shared.compare_with_optimum`
     # Gap to the relaxed bound of the index policy on Table 1 at M = 2, with expected contents.
     stuck: float
-    alike: list[float]  # `experiment.alike_gaps` of one source
-    # As `experiment.gaps_against_copies` returns it, with the set's name as ``sources``.
+    alike: list[float]  # `measure_alike_gaps` of one source
+    # As `measure_gaps_by_copies` returns it, with the set's name as ``sources``.
     copies: pd.DataFrame
     kept: float  # share of random sets that keep a gap from random ages, with expected contents
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return what the page says to the rows on quality and on many copies."""
+    """Return the page's claims on the rows on quality and on many copies."""
     optimal, loss = is_optimal(results.instances), 1 - results.instances["whittle"]
     random = results.copies[
         (results.copies.content == "random") & (results.copies.start == "together")

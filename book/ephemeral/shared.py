@@ -1,4 +1,4 @@
-"""What pages of this part share: a reader's own sources, random sets, tables and figures.
+"""Shared by pages of this part: a reader's own sources, random sets, tables and figures.
 
 A page whose budget is a number of sources has no use for costs: it would crawl by an index per unit
 of a cost that nobody pays, and earn less than with costs of one. So it refuses them. All pages

@@ -2,7 +2,7 @@
 
 The documents print neither the law of the utilities nor the form of the index nor the horizon
 behind the reward 285 and behind "source 1 is crawled from time to time". What a policy earns that
-does not observe the content does not depend on the law; all else does, and the study measures by
+does not observe the content does not depend on the law; all else does, and this page measures by
 how much.
 
 References: report 8702, sections 7 and 8; slides, stochastic setting.
@@ -115,7 +115,7 @@ def average_short_runs(sources: Sources, budget: int, longest: int) -> pd.DataFr
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes."""
+    """Results of the page."""
 
     sources: Sources
     budget: int
@@ -239,7 +239,7 @@ QUITE_WELL = 0.95
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return what the page says to section 7's model, Figure 4 and the slides' three rewards."""
+    """Return the page's claims on section 7's model, Figure 4 and the slides' three rewards."""
     return [*_model(results), *_evolution(results), *_rewards(results)]
 
 

@@ -1,4 +1,4 @@
-"""Pictures of random arrivals: runs, crawl frequencies, and rewards against variability."""
+"""Figures of random arrivals: runs, crawl frequencies, and rewards against variability."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def closed_form_deviation(
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes: source 1 on a lattice, its equations, its crawls, and all indices."""
+    """Results of the page: source 1 on a lattice, its equations, its crawls, and all indices."""
 
     law: str  # of the utilities
     # Source 1 at unit cost, and at another cost.
@@ -254,7 +254,7 @@ def is_up_to_limit(grid: Floats) -> NDArray[np.bool_]:
 def tabulate_policy_rewards(
     plays: dict[float, Comparison], bounds: dict[float, float], greedy: dict[float, float]
 ) -> pd.DataFrame:
-    """Return what each policy earns, with the exact reward of greedy as control variate.
+    """Return the reward of each policy, with the exact reward of greedy as control variate.
 
     Columns rate, policy, bound, reward, half_width, and below (the bound) in %.
     """
@@ -339,7 +339,7 @@ def measure_value_shape(results: Results) -> dict[str, float]:
 
 
 def _steepest_beyond(x: Floats, values: Floats, fading: Floats) -> float:
-    """Return by how much a chord of V exceeds the bound with a control optimal from its left end.
+    """Return the largest excess of a chord of V over the bound with a control optimal at its start.
 
     Chords join each tenth content to the last one of the grid.
     """
@@ -356,7 +356,7 @@ LATTICE_SLACK = 0.01
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return what the page says to the rows of section 7 and of the slides' announcements."""
+    """Return the page's claims on the rows of section 7 and of the slides' announcements."""
     return [*_discounted(results), *_average(results), *_between_crawls(results), *_index(results)]
 
 

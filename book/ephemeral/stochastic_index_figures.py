@@ -1,4 +1,4 @@
-"""Pictures of the stochastic index: how far the closed form is off, and what that costs."""
+"""Figures of the stochastic index: how far the closed form is off, and what that costs."""
 
 from __future__ import annotations
 

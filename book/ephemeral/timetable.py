@@ -112,7 +112,7 @@ def compare_losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
 
 
 def compute_hard_rewards() -> pd.DataFrame:
-    """Return what the index policy and timetables earn on the hard sets, and their bounds."""
+    """Return the rewards of the index policy and timetables on the hard sets, and their bounds."""
     return tabulate_hard_sets(_hard_reward)
 
 
@@ -180,7 +180,7 @@ def collect_theorem_values() -> dict[str, float]:
 
 
 def collect_pair_values() -> dict[str, float]:
-    """Return what two sources lose if both have constant gaps."""
+    """Return the loss of two sources if both have constant gaps."""
     pair = Sources(np.array([40.0, 0.5]), np.ones(2), np.array([40.0, 0.001]))
     # Gaps with a common divisor leave half of the epochs to each: the first alone earns more.
     alone = float(pair.state_at_age([1, 1])[0])

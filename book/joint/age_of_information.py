@@ -1,4 +1,4 @@
-"""What the page `age-of-information` computes: closed forms of queues, and simulations of each."""
+"""The page `age-of-information`: closed forms of queues, and simulations of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page `optimum` computes: exact optima, policies and bounds of small systems."""
+"""The page `optimum`: exact optima, policies and bounds of small systems."""
 
 from __future__ import annotations
 

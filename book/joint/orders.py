@@ -1,4 +1,4 @@
-"""What the page `orders` computes: rewards by order of indexing, policy and number of places."""
+"""The page `orders`: rewards by order of indexing, policy and number of places."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def estimate_means(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def estimate_gain(
     frame: pd.DataFrame, first_pair: tuple[str, str], second_pair: tuple[str, str]
 ) -> Estimate:
-    """Return how much more one policy and order earn than another, in the same runs."""
+    """Estimate the gain of one policy and order over another, in the same runs."""
     first, second = (
         frame[(frame["policy"] == policy) & (frame["order"] == order)].sort_values("run")["reward"]
         for policy, order in (first_pair, second_pair)
@@ -157,7 +157,7 @@ class Check:
 
 
 def check_small_system(best: float, bound: float, epochs: int, seed: int) -> Check:
-    """Hold the simulation against a small system's exact gain, and all runs against the bound."""
+    """Compare the simulation with a small system's exact gain, and all runs with the bound."""
     sources = Sources(
         np.array([0.8, 0.5, 1.5]), np.array([1.0, 2.0, 0.8]), np.array([0.4, 0.2, 1.1])
     )

@@ -1,4 +1,4 @@
-"""What the page `prices` computes: indices at a price, bounds by the number of pages, checks."""
+"""The page `prices`: indices at a price, bounds by the number of pages, checks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def compute_bounds(sources: Sources, budget: float, points: int) -> pd.DataFrame
 
 @dataclass(frozen=True)
 class Checks:
-    """What random instances show of the theorems."""
+    """Checks of the theorems on random instances."""
 
     instances: int  # random sources with a random price
     # Largest difference between the index and the subsidy at which a dynamic programme ties, as a
@@ -129,7 +129,7 @@ def measure_index_error(sources: Sources, price: float, *, fresh: bool) -> tuple
 
 
 def advantage_of_waiting(reward: Floats, subsidy: float) -> Floats:
-    """Return how much better it is to wait than to crawl, by age, in an exact dynamic programme."""
+    """Return the advantage of waiting over a crawl, by age, from an exact dynamic programme."""
     ages = reward.size
     wait, restart = np.zeros((2, ages, ages))
     wait[np.arange(ages), np.minimum(np.arange(1, ages + 1), ages - 1)] = 1.0
@@ -157,7 +157,7 @@ def solve_linear_programme(sources: Sources, budget: float, pages: float) -> flo
 
 
 def compute_stale_example(pages: int) -> tuple[float, float, float]:
-    """Show that the bound for whole crawls is none where stale pages are the ones that are lost.
+    """Return an example in which the bound for whole crawls fails, as stale pages are lost first.
 
     One source of a hundred pages an epoch that fade fast, an engine that indexes `pages` of them at
     once, and the freshest join first. Returns the two bounds and what crawling at each epoch earns.

@@ -1,4 +1,4 @@
-"""What the page `queue` computes: the index by the queue, its two limits, and admission."""
+"""The page `queue`: the index by the queue, its two limits, and admission."""
 
 from __future__ import annotations
 

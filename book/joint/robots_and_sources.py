@@ -1,4 +1,4 @@
-"""What the page `robots-and-sources` computes: switching curves, running costs, random systems."""
+"""The page `robots-and-sources`: switching curves, running costs, random systems."""
 
 from __future__ import annotations
 

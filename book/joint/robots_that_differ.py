@@ -1,4 +1,4 @@
-"""What the page `robots-that-differ` computes: two kinds of robots, prices and simple rules."""
+"""The page `robots-that-differ`: two kinds of robots, prices and simple rules."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def compute_losses(instances: int, seed: int, *, prices: bool) -> pd.DataFrame:
 
 
 def rule_loss(model: FleetControl, rule: LinearRule, optimum: float) -> float:
-    """Return what a rule costs more than the optimum, as a part of the optimum."""
+    """Return the excess cost of a rule over the optimum, as a share of the optimum."""
     return max(model.evaluate(rule.policy(model)).gain / optimum - 1, 0.0)
 
 

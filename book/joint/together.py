@@ -1,4 +1,4 @@
-"""What the page `together` computes: numbers of robots, orders of indexing, a plan of crawls."""
+"""The page `together`: numbers of robots, orders of indexing, a plan of crawls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_horizon(sources: Sources | None, parameters: Mapping[str, Any]) -> Non
 
 @dataclass(frozen=True)
 class View:
-    """What the explorable of the page shows."""
+    """The state that the explorable of the page shows."""
 
     price: float  # of a page, in units of content
     queue: int  # pages that wait
@@ -137,7 +137,7 @@ def choose_price(
 
 
 def scan_robots(sources: Sources, engine: Engine, most: int, trial: Trial) -> pd.DataFrame:
-    """Return what is earned per epoch by the number of crawls per epoch, first come first served.
+    """Return the reward per epoch by the number of crawls per epoch, first come first served.
 
     Columns robots; bound; aware and blind, each with low and high, ends of 95% intervals; price;
     crawls and lost, per epoch by the policy that is aware of the queue.
@@ -171,7 +171,7 @@ def choose_robots(frame: pd.DataFrame, crawl_cost: float) -> int:
 
 
 def compare_orders(sources: Sources, engine: Engine, robots: int, trial: Trial) -> pd.DataFrame:
-    """Return what each order of indexing earns, at a price chosen for it.
+    """Return the reward of each order of indexing, at a price chosen for it.
 
     Columns order; reward, low, high; price; lost, pages per epoch; and the mean length of the
     queue before an epoch. By order, as `ORDERS_OF_INDEXING` has them.
@@ -192,7 +192,7 @@ def compare_orders(sources: Sources, engine: Engine, robots: int, trial: Trial) 
 def plan_crawls(
     sources: Sources, engine: Engine, robots: int, order: str, trial: Trial
 ) -> pd.DataFrame:
-    """Return how often each source is crawled, and how old the pages are that it gives.
+    """Return the crawl frequency of each source, and the age of the pages that are taken.
 
     Returns: by the name of the source: crawls per epoch; window, age in units of time up to which
     pages are taken at an empty queue; pages taken per epoch if crawls were evenly spread.

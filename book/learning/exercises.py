@@ -33,7 +33,7 @@ def compare_units(epochs: int = 1000, seed: int = 3) -> pd.DataFrame:
 
 
 def save_learner_solutions(epochs: int = 1000) -> None:
-    """Keep what the page on the learners quotes."""
+    """Save the numbers that the page on the learners quotes."""
     save_value("learners-unit-epochs", epochs)
     save_table(
         "learners-unit",
@@ -58,7 +58,7 @@ def find_one_crawl_kappa(sources: Sources) -> tuple[float, float]:
 
 
 def save_printed_solutions() -> None:
-    """Keep the numbers of the page on the scheme as printed."""
+    """Save the numbers of the page on the scheme as printed."""
     sources = four_sources()
     flat = soft_threshold_value(sources, sources.u_star, 1e-9)
     kappa, reward = find_one_crawl_kappa(sources)
@@ -82,6 +82,6 @@ def least_lifetimes(sources: Sources, share: float = 0.01) -> np.ndarray:
 
 
 def save_scheme_solutions() -> None:
-    """Keep the numbers of the page on the scheme's equations."""
+    """Save the numbers of the page on the scheme's equations."""
     for number, lifetime in enumerate(least_lifetimes(four_sources()), start=1):
         save_value(f"scheme-lifetime-{number}", int(lifetime))

@@ -1,4 +1,4 @@
-"""What the page `learners` computes: all learners on the same arrivals; crawls at one age.
+"""The page `learners`: all learners on the same arrivals; crawls at one age.
 
 Settings are each learner's defaults, and do not depend on the budget. Only the scheme of 2019 has a
 second set: with many sources its products of states are too many, and sums of states too large for
@@ -46,10 +46,10 @@ SHORT = {
     "joint": "joint Q-learning",
     "blind": "age-blind UCB1",
 }
+#: Sources up to which the 2019 scheme has quadratic thresholds and features.
 FEW = 8
-"""Sources up to which the 2019 scheme keeps quadratic thresholds and features."""
+#: Options of the scheme with more sources; B begins at the identity, so that it has an inverse.
 MANY = {"threshold": "constant", "features": "linear", "regulariser": "sherman-morrison"}
-"""What it changes for more; B begins at the identity, so that its inverse is always there."""
 #: Cases in which the arrival rates do not change.
 CONSTANT = ("empty start", "sparse and heavy")
 #: Three ordinary sources on which estimates confirm themselves. Crawls of a source at one age k
@@ -146,7 +146,7 @@ def check_within_limit(runs: Runs, limit: float) -> pd.DataFrame:
 
 
 def estimate_difference(first: LearningCurves, second: LearningCurves) -> Estimate:
-    """Loss of the one above that of the other, paired by streams where neither diverged."""
+    """Estimate the loss of the first above the second, paired by streams where neither diverged."""
     if first.expected.shape != second.expected.shape:
         first_loss, second_loss = first.loss, second.loss
         ends = (first_loss.low - second_loss.high, first_loss.high - second_loss.low)
@@ -355,7 +355,7 @@ def _steps(values: Floats) -> str:
 
 
 def describe_hard_cases(table: pd.DataFrame, limit: float) -> str:
-    """Say, in Markdown, who loses least in each case, and who holds where."""
+    """Describe, in Markdown, the learner of least loss in each case, and those within the limit."""
     lines = []
     for case, rows in group_rows(table[table.learner != INFORMED], "case"):
         best = rows.loc[rows.regret.idxmin()]
@@ -459,7 +459,7 @@ LOST = 0.01
 
 
 def claims(few_runs: Runs) -> list[Claim]:
-    """Return what the page says to the row on the adaptive version."""
+    """Return the page's claims on the row on the adaptive version."""
     losses = {budget: runs[SHORT["ce"]].loss for budget, runs in few_runs.items()}
     epochs = next(iter(few_runs.values()))[SHORT["ce"]].reference.size
     shares = [

@@ -1,4 +1,4 @@
-"""What the page `learning-as-printed` computes: reward and divergence of the scheme of 2019.
+"""The page `learning-as-printed`: reward and divergence of the scheme of 2019.
 
 The paper does not print by what a state is divided before kappa multiplies it. With the largest u*
 the printed 160 comes out; `evaluate_bounds` gives what other choices would.
@@ -119,7 +119,7 @@ def run_all(
 
 
 def evaluate_bounds(sources: Sources, kappa: float) -> dict[str, ThresholdValue]:
-    """Return what thresholds at their upper bounds are worth, by what states are divided by."""
+    """Return the value of thresholds at their upper bounds, by the divisor of states."""
     divisors = {
         "the largest u*": sources.u_star.max(),
         "the largest u": sources.u.max(),
@@ -279,7 +279,7 @@ def decay_matters(sources: Sources, options: LspeOptions, *, horizon: int, seed:
 
 
 def learn_from_crawls(sources: Sources, *, horizon: int, seed: int) -> Estimated:
-    """Let certainty equivalence learn from what one crawl an epoch finds."""
+    """Run certainty equivalence on the contents that one crawl an epoch collects."""
     arrivals = Arrivals(sources, Utility("exponential"))
     content = arrivals.sample(horizon, np.random.default_rng(seed))
     learner = CertaintyEquivalence(len(sources))
@@ -336,7 +336,7 @@ def save_by_divisor(divisors: Mapping[str, ThresholdValue]) -> None:
 
 
 def save_raw(raw: Mapping[str, LearningCurves]) -> None:
-    """Keep what runs with raw states earn and crawl, bounds rounded outward to a whole unit."""
+    """Save reward and crawls of runs with raw states, bounds rounded outward to a whole unit."""
     cured, free = raw["with both cures"], raw["with neither"]
     save_value("printed-raw-runs", len(cured.expected) + len(cured.diverged))
     save_value("printed-raw-diverged", len(cured.diverged))
@@ -351,7 +351,7 @@ def save_raw(raw: Mapping[str, LearningCurves]) -> None:
 
 
 def save_raw_without_cures(free: FreeRuns, projected: float, unprojected: float) -> None:
-    """Keep what raw states do without the cures, and what the best thresholds earn on them."""
+    """Save what raw states do without the cures, and the reward of the best thresholds on them."""
     save_value("printed-raw-free-crawled", free.crawled)
     save_value("printed-raw-free-rank", max(free.ranks))
     save_value("printed-raw-free-exponent", free.exponent)
@@ -443,7 +443,7 @@ def save_predicates(
 # Claims
 
 
-#: Columns of `Found.steepness` that kappa is said to control, by row.
+#: Columns of `Results.steepness` that kappa controls according to the paper, by row.
 CONTROLLED = {"B-kappa-mean": "sources crawled", "B-kappa-disp": "their deviation"}
 #: Runs with one of the cures, by the row on it.
 WITH_ONE_CURE = {"B-cure-1": "projection alone", "B-cure-2": "regularisation alone"}

@@ -1,4 +1,4 @@
-"""What the page `learning-corrected` computes: the corrected scheme and variants of it."""
+"""The page `learning-corrected`: the corrected scheme and variants of it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def list_differences() -> pd.DataFrame:
 def tabulate_gradient_errors(
     sources: Sources, points: Iterable[Floats], options: LspeOptions
 ) -> pd.DataFrame:
-    """Hold the gradient formula, whole and with the printed parts, against finite differences."""
+    """Compare the gradient formula, corrected and as printed, with finite differences."""
     at = list(points)
     readings = {
         "corrected": options,
@@ -243,7 +243,7 @@ CLEAR = 0.005
 def collect_learning_predicates(
     index: float, at_bad: float, late: Mapping[str, float], without_draws: Mapping[str, Floats]
 ) -> dict[str, bool]:
-    """Return what is true of the runs at the first budget."""
+    """Return predicates of the runs at the first budget."""
     missing = index - late[ZERO]
     undrawn = index - float(np.mean(without_draws[ZERO]))
     return {
@@ -253,7 +253,7 @@ def collect_learning_predicates(
 
 
 def collect_climb_predicates(index: float, drawn: float, constant: float) -> dict[str, bool]:
-    """Return what is true of the exact climbs with quadratic and with constant thresholds."""
+    """Return predicates of the exact climbs with quadratic and with constant thresholds."""
     return {
         "climb-is-certain": drawn > (1 - CLEAR) * index,
         "constant-is-less": constant < drawn - CLEAR * index,
@@ -267,7 +267,7 @@ def compare_projected_intervals(sources: Sources) -> tuple[int, int, bool]:
 
 
 def collect_remaining_predicates(zero: pd.Series, bad: pd.Series, stuck: float) -> dict[str, bool]:
-    """Return what is true of the runs and climbs at the second budget."""
+    """Return predicates of the runs and climbs at the second budget."""
     index = float(zero["index policy"])
     best = max(float(row["climbed off-line"]) for row in (zero, bad))
     away = float(bad["climbed off-line"] - bad["learned"])
@@ -279,7 +279,7 @@ def collect_remaining_predicates(zero: pd.Series, bad: pd.Series, stuck: float) 
 
 
 def save_predicates(statements: Mapping[str, bool]) -> None:
-    """Keep predicates of the page."""
+    """Save predicates of the page."""
     for name, true in statements.items():
         save_value(f"corrected-{name}", bool(true))
 
@@ -290,7 +290,7 @@ def wall_costs(apart: bool, walled: float, free: float, index: float) -> bool:
 
 
 def save_projection(sources: Sources, walled: float, free: float, index: float) -> None:
-    """Keep the two sources whose intervals are compared, whether these are apart, and the cost."""
+    """Save the two sources whose intervals are compared, whether these are apart, and the cost."""
     rich, poor, apart = compare_projected_intervals(sources)
     save_value("corrected-wall-costs", wall_costs(apart, walled, free, index))
     save_value("corrected-rich", rich + 1)
@@ -301,7 +301,7 @@ def save_projection(sources: Sources, walled: float, free: float, index: float) 
 
 
 def save_remains(remains: pd.DataFrame, budget: int, stuck: float) -> None:
-    """Keep what the page quotes of the second budget, and its predicates; save the table."""
+    """Save the page's numbers and predicates on the second budget, and the table."""
     zero, bad = (remains[f"M = {budget}, {start}"] for start in (ZERO, BAD))
     save_value("corrected-form-gap", 1 - zero["climbed off-line"] / zero["index policy"])
     save_value("corrected-second-gap", 1 - zero["learned"] / zero["index policy"])

@@ -1,4 +1,4 @@
-"""What the page `learning-scheme` computes: the equations of the 2019 paper, as printed.
+"""The page `learning-scheme`: the equations of the 2019 paper, as printed.
 
 Three groups of results: `Content` (section II, up to the index), `Index` (the index and its
 thresholds) and `Rule` (sections III and IV: the soft policy, its gradient and the recursions).
@@ -48,7 +48,7 @@ CHARGES = np.linspace(-50.0, 550.0, 601)
 
 @dataclass(frozen=True)
 class Content:
-    """What the rows on content and objective are judged by."""
+    """Results that decide the rows on content and objective."""
 
     # The instance, N_0, and M_i of the check with content that is dropped.
     sources: Sources
@@ -69,7 +69,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Index:
-    """What the rows on the index and its thresholds are judged by."""
+    """Results that decide the rows on the index and its thresholds."""
 
     # The instance and N_0.
     sources: Sources
@@ -161,7 +161,7 @@ class Ranked:
 
 
 def ranks_like_index(sources: Sources, horizon: int) -> bool:
-    """Say whether (4), as printed, crawls as the index policy does, at every budget below N."""
+    """Whether (4), as printed, crawls as the index policy does, at every budget below N."""
     return all(
         np.array_equal(
             _crawled(sources, Ranked(sources), budget, horizon),
@@ -288,7 +288,7 @@ def list_readings(kappa: float) -> dict[str, tuple[LspeOptions, str]]:
 def check_gradients(
     sources: Sources, points: Iterable[Floats], kappa: float
 ) -> dict[str, list[GradientCheck]]:
-    """Hold each reading against central differences of the exact average reward."""
+    """Compare each reading with central differences of the exact average reward."""
     at = list(points)
     return {
         name: [gradient_check(sources, q, options, cap=CAP, objective=goal) for q in at]
@@ -310,7 +310,7 @@ def tabulate_gradient_errors(checks: Mapping[str, list[GradientCheck]]) -> pd.Da
 
 
 def measure_baseline_noise(sources: Sources, points: Iterable[Floats], kappa: float) -> float:
-    """Return by what a step's second moment is multiplied if 1 is added to V, without baseline."""
+    """Return the factor of a step's second moment if 1 is added to V, without baseline."""
     options, goal = list_readings(kappa)[OWN]
     at = list(points)
     moment = [
@@ -708,5 +708,5 @@ def _over_doublings(epochs: int, terms: Floats) -> Floats:
 
 
 def _dies_out(sums: Floats) -> bool:
-    """Say whether sums over doublings fall by a fixed share at least, so that the series ends."""
+    """Whether sums over doublings fall by a fixed share at least, so that the series ends."""
     return bool((sums[1:] < 0.95 * sums[:-1]).all())

@@ -1,4 +1,4 @@
-"""What the page `learning-trap` computes.
+"""Estimates that confirm themselves.
 
 Two sources that trap an index policy, a rule at a given price, and optimism about the index where
 items are seen, whose wrong decisions are counted against their bound.

@@ -60,7 +60,7 @@ def save_arms(
 
 
 def save_costs(costs: pd.DataFrame) -> None:
-    """Save what each policy costs; `found` has a row a policy, a column an example."""
+    """Save what each policy costs; `costs` has a row a policy, a column an example."""
     save_table(
         "restart-applications-values",
         costs.rename_axis("policy"),
@@ -71,7 +71,7 @@ def save_costs(costs: pd.DataFrame) -> None:
 
 
 def save_numbers(costs: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:
-    """Save the numbers that the page quotes; `found` has a row a policy, a column an example."""
+    """Save the numbers that the page quotes; `costs` has a row a policy, a column an example."""
     grades, places = machines.arms[0].states, queues.arms[0].states
     save_value("restart-applications-grades", grades)
     save_value("restart-applications-capacity", places - 1)

@@ -76,7 +76,7 @@ def compare_cycles(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
 def find_best_in_states(lines: Thresholds, prices: Floats) -> Ints:
     """Return the least threshold in X, so without never active, that costs least at each price.
 
-    As `Thresholds.best`, from differences, so that lines that coincide are told from rounding.
+    As `Thresholds.best`, from differences, so that rounding does not hide lines that coincide.
     """
     falls = -np.diff(lines.activity)[:-1]
     beyond = np.cumsum(falls * (lines.crossings[:-1] - prices[:, None]), axis=1)
@@ -86,7 +86,7 @@ def find_best_in_states(lines: Thresholds, prices: Floats) -> Ints:
 def measure_gaps(
     arms: Sequence[RestartArm], discount: float, indices: Sequence[Floats]
 ) -> tuple[list[Floats], int]:
-    """Return by how much neighbouring lines differ at an index, and how many pairs coincide.
+    """Return the gaps between neighbouring lines at an index, and how many pairs coincide.
 
     Of each arm and state k, D(k) + w N(k) - D(k+1) - w N(k+1), with D and N by linear equations.
     """

@@ -1,4 +1,4 @@
-"""What the pages of this part share: the slides' axes, and the columns that name a system."""
+"""Shared by pages of this part: the slides' axes, and the columns that name a system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page `robots-bounds` computes: bounds on the first iterates and on switching curves."""
+"""The page `robots-bounds`: bounds on the first iterates and on switching curves."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def compute_bounds(
 
 
 def check_bounds(scan: pd.DataFrame) -> dict[str, bool]:
-    """Say whether the optimum lies within its bounds, and is concave and rising in the weight."""
+    """Check that the optimum lies within its bounds, and is concave and rising in the weight."""
     cost, lower = scan["optimum"], scan["lower bound"]
     upper = scan[["lossless curve", "saturated curve"]].min(axis=1)
     slopes = np.diff(cost) / np.diff(scan["gamma"])
@@ -54,7 +54,7 @@ def check_bounds(scan: pd.DataFrame) -> dict[str, bool]:
 
 
 def measure_curve_errors(robots: int, arrival_rate: float, capacity: int) -> dict[str, float]:
-    """Return how far the closed forms of two curves are from their costs as policies."""
+    """Return the errors of two curves' closed forms against their costs as policies."""
     curves = {
         "lossless": (structure.lossless_curve, structure.lossless_cost),
         "saturated": (structure.saturated_curve, structure.saturated_cost),
@@ -140,14 +140,14 @@ def search_exactly(instances: int, iterates: int, rng: np.random.Generator) -> E
 
 
 def describe_inequalities(slacks: pd.DataFrame) -> pd.DataFrame:
-    """Say of each inequality whether it holds, and how nearly it is an equality."""
+    """Describe for each inequality whether it holds, and how nearly it is an equality."""
 
-    def said(slack: Fraction) -> str:
+    def describe(slack: Fraction) -> str:
         if slack < 0:
             return f"FAILS by {-float(slack):.2e}"
         return "holds, equality at some" if slack == 0 else f"holds by {float(slack):.2e} at least"
 
-    return slacks.map(said).rename(index=WORDS).rename_axis("inequality")
+    return slacks.map(describe).rename(index=WORDS).rename_axis("inequality")
 
 
 def count_float_curves(instances: int, rng: np.random.Generator) -> int:

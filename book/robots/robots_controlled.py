@@ -1,4 +1,4 @@
-"""What the page `robots-controlled` computes: printed fleets, policies of a small one."""
+"""The page `robots-controlled`: printed fleets, policies of a small one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TIGHT = 1e-11
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes for the models of Figures 6 to 8."""
+    """Results of the page for the models of Figures 6 to 8."""
 
     models: list[RobotControl]  # one for each weight
     optima: list[ControlSolution]  # their exact optima
@@ -144,7 +144,7 @@ def are_curves(optima: Sequence[ControlSolution]) -> bool:
 
 
 def describe_curves(optima: Sequence[ControlSolution]) -> str:
-    """Say in words how the curve changes from each weight to the next."""
+    """Describe how the curve changes from each weight to the next."""
     if not are_curves(optima):
         return "Not every optimum is a switching curve."
     if len(optima) == 1:
@@ -164,7 +164,7 @@ def printed_fictitious(model: RobotControl, q: int, r: int) -> float:
 
 @dataclass(frozen=True)
 class Process:
-    """A small process, and what the draft says of it where a word can be right or wrong."""
+    """A small process, and the draft's statements on it that can be right or wrong."""
 
     model: RobotControl  # with two robots, as in the draft's example
     chain: FullChain  # its decision process with the misprints of (19) and (20) corrected
@@ -342,7 +342,7 @@ NEAR = 1e-8
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return the page\'s claims on Figures 6 to 8, Propositions 3 and 4, and the cost criterion."""
+    """Return the page's claims on Figures 6 to 8, Propositions 3 and 4, and the cost criterion."""
     return [*_figures(results), *_inputs(results), *_proposition_4(results), *_criterion(results)]
 
 
@@ -438,7 +438,7 @@ def _pairs(results: Results) -> list[tuple[RobotControl, ControlSolution]]:
 
 
 def claims_on_the_process(process: Process, policies: PolicyCosts) -> list[Claim]:
-    """Return the page\'s claims on section 3.1 and to Lemma 4."""
+    """Return the page's claims on section 3.1 and on Lemma 4."""
     return [
         *_process(process),
         *_by_epochs_and_time(process),

@@ -1,4 +1,4 @@
-"""What the page on the switching curve computes."""
+"""The switching curve: its theorem on exact values, its ends, and the draft's tables."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def count_shared_lines(instances: int, robots: int, rng: np.random.Generator) ->
 
 
 def list_optimum_steps(robots: int, arrival_rate: float, capacity: int, gamma: float) -> Any:
-    """Return the exact optimum that the picture of the proof shows."""
+    """Return the exact optimum that the figure of the proof shows."""
     lam, weight = (Fraction(x).limit_denominator(10**6) for x in (arrival_rate, gamma))
     return optimal_curve(linear_rates(robots, lam), capacity, weight).at(weight)
 
@@ -245,7 +245,7 @@ def find_table_weights() -> pd.DataFrame:
 
 
 def save_checks(checks: Checks) -> None:
-    """Save what the page quotes of its checks."""
+    """Save the numbers of the checks that the page quotes."""
     statements, weights, shared = checks.statements, checks.weights, checks.shared
     save_value("robots-curve-places", int(statements["at optima"].sum()))
     save_value("robots-curve-places-true", int(statements["of them true"].sum()))
@@ -286,7 +286,7 @@ def save_solutions() -> None:
 
 @dataclass(frozen=True)
 class Checks:
-    """What the page computes of its theorems."""
+    """Checks of the page's theorems."""
 
     # The statements of the proof on exact values, as `count_statement_checks` returns them.
     statements: pd.DataFrame

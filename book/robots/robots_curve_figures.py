@@ -1,6 +1,6 @@
-"""The pictures of the page on the switching curve.
+"""Figures of the page on the switching curve.
 
-The queue runs across and the robots up, so that row r of the proof is a row of the picture.
+The queue runs across and the robots up, so that row r of the proof is a row of the figure.
 """
 
 from __future__ import annotations

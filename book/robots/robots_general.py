@@ -1,4 +1,4 @@
-"""What the page `robots-general` computes: costs by law of service, also simulated."""
+"""The page `robots-general`: costs by law of service, also simulated."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def falls_below_critical(variability: Variability, critical: float) -> bool:
 def measure_errors(
     gammas: Sequence[float], variations: Sequence[float], capacity: int
 ) -> tuple[float, float]:
-    """Return how far the chain is from the closed form, and its two loss rates from each other.
+    """Return the errors of the chain against the closed form, and between its two loss rates.
 
     The first for exponential times, the second for gamma laws; both relative.
     """
@@ -150,7 +150,7 @@ def place_robots(gamma: float, capacity: int) -> pd.DataFrame:
 
 
 def measure_margin_losses(systems: int, rng: np.random.Generator) -> Floats:
-    """Return what the rule of margins costs above the best placement, on random systems.
+    """Return the excess cost of the rule of margins over the best placement, on random systems.
 
     Two or three areas of at most 8 robots; rates, running costs and changing pages uniform on a
     logarithmic scale. Parts of the best cost.
@@ -191,7 +191,7 @@ def placement_gap(gamma: float, capacity: int) -> float:
 
 
 def alike_error() -> float:
-    """Return how far two kinds that are alike are from one kind of all of them, relatively."""
+    """Return the relative error of two equal kinds against one kind of all robots."""
     two = FleetControl((RobotKind(0.2, 4), RobotKind(0.2, 3)), 1.0, 5, 1.4).solve()
     return abs(two.gain / RobotControl(7, 0.2, 1.0, 5, 1.4).solve().gain - 1)
 
@@ -360,7 +360,7 @@ class Checks:
 
 
 def claims(checks: Checks) -> list[Claim]:
-    """Return the page\'s claims on the work that the draft announces."""
+    """Return the page's claims on the work that the draft announces."""
     agree = checks.closed < 1e-09 and checks.balance < 1e-06 and 3 * checks.misses <= checks.cases
     simulated = {"cases": checks.cases, "misses": checks.misses}
     return [

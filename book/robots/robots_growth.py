@@ -1,4 +1,4 @@
-"""What the page on the growth of the switching curve computes."""
+"""The growth of the switching curve: its criterion on small fleets, and the order of boxes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Orders:
 
     @property
     def different(self) -> int:
-        """How many different orders the rates have."""
+        """Number of different orders of the rates."""
         return len({tuple(rows["order"]) for _, rows in self.table.groupby("rate")})
 
 
@@ -84,7 +84,7 @@ def check_small_fleets(largest: int) -> pd.DataFrame:
 
 
 def tabulate_proofs(largest: int) -> pd.DataFrame:
-    """Return what the search meets on the way for all K >= N, one row a fleet."""
+    """Return the counts of the search for all K >= N, one row a fleet."""
     fleets = range(2, largest + 1)
     proofs = [prove_growth(ReducedQueue(number)) for number in fleets]
     return pd.DataFrame(
@@ -162,7 +162,7 @@ def save_orders(orders: Orders) -> None:
 
 
 def save_checks(checks: Checks) -> None:
-    """Save what the page quotes of its checks."""
+    """Save the numbers of the checks that the page quotes."""
     save_values(
         "robots-growth",
         {

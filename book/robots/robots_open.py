@@ -1,4 +1,4 @@
-"""What the page `robots-open` computes: the identities behind Lemma 2, exactly."""
+"""The page `robots-open`: the identities behind Lemma 2, exactly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.robots.static import limits, mm1k, theory
 from scorecard import COLOURS, Claim, claim, figure, save_figure
 
-#: Weights gamma/mu of the picture of Lemma 3, by pairs of reciprocals.
+#: Weights gamma/mu of the figure of Lemma 3, by pairs of reciprocals.
 WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
@@ -29,7 +29,7 @@ def check_identities(capacities: Sequence[int]) -> pd.DataFrame:
 
 
 def check_proof_steps(exact: pd.DataFrame, largest: int) -> dict[str, bool]:
-    """Say of each step of the proof of Lemma 2 whether its numbers agree."""
+    """Check the numbers of each step of the proof of Lemma 2."""
     ks = range(2, largest + 1)
     turning = np.array([theory.turning_gamma(k) for k in ks])
     zeros = [theory.zero_of_exponential_sum(n) for n in range(2, 60)]
@@ -54,7 +54,7 @@ def check_proof_steps(exact: pd.DataFrame, largest: int) -> dict[str, bool]:
 
 
 def claims(checks: dict[str, bool], capacities: Sequence[int]) -> list[Claim]:
-    """Return the page\'s claims on the question that the draft leaves to its readers."""
+    """Return the page's claims on the question that the draft leaves to its readers."""
     numbers = {"capacities": list(capacities), "steps": len(checks) - 1}
     holds = all(checks.values())
     return [claim("D-lem2-open", holds, proof="open-lemma2", numbers=numbers)]

@@ -1,4 +1,4 @@
-"""Formulas that the static section of the robot study prints, and the grid of their checks.
+"""The static queue: formulas that the draft prints, and checks of them on a grid.
 
 All with mu = 1.
 """
@@ -302,7 +302,7 @@ def _chain_of_9() -> bool:
 
 
 def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
-    """Return the page\'s claims on section 2.3, from the best loads by capacity."""
+    """Return the page's claims on section 2.3, from the best loads by capacity."""
     small = WEIGHTS <= 1
     rises = all((loads[k + 1][small] > loads[k][small]).all() for k in range(2, LARGEST))
     turns = all(

@@ -84,7 +84,7 @@ def draw_cost(capacity: int) -> None:
 
 
 def describe_small_queues(numbers: dict[int, int]) -> str:
-    """Say whether the best number at a large weight falls with the capacity, where it does."""
+    """Describe whether the best number at a large weight falls with the capacity, where it does."""
     inorder = [numbers[k] for k in sorted(numbers)]
     falls = len(inorder) > 1 and bool((np.diff(inorder) < 0).all())
     return "At a large weight a larger queue needs fewer of them." if falls else ""
@@ -171,7 +171,7 @@ def _by_capacity(largest: int) -> tuple[Any, Any]:
 
 
 def describe_run(gamma: float, capacities: Ints, loads: Floats) -> str:
-    """Say how the best load runs with the capacity: it rises, falls, or turns."""
+    """Describe how the best load changes with the capacity: it rises, falls, or turns."""
     at = int(np.argmax(loads))
     if at == len(loads) - 1:
         return f"At γ = {gamma:g} it rises throughout."

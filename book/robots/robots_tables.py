@@ -1,4 +1,4 @@
-"""The rows of the robot study's Tables 1 and 2, and the choices under which they come out.
+"""The rows of the draft's Tables 1 and 2, and the choices under which they agree.
 
 mu = 1. A printed weight that is gamma(K) to its digits stands for gamma(K): 1.13 is 17/15 at
 K = 15. Table 1 caps the robots at N_s, prints T h(x_hat) at the stop of Proposition 4 as C_d, and
@@ -276,7 +276,7 @@ def saves_more_uncapped(results: Results) -> bool:
 
 
 def save_counts(claims: list[Claim]) -> None:
-    """Count the cells of both tables by what the scorecard says of them, for the prose."""
+    """Count the cells of both tables by their verdict, for the prose."""
     cells = [claim for claim in claims if claim.id.startswith(("D-t1-0", "D-t2-0"))]
     verdicts = [judge(printed_rows()[claim.id], claim).verdict for claim in cells]
     save_value("robots-tables-cells", len(cells))
@@ -316,7 +316,7 @@ def save_tables(results: Results, *, document: bool) -> None:
 
 
 def save_cells(results: Results, *, document: bool) -> None:
-    """Publish every cell of both tables, one a row."""
+    """Save every cell of both tables, one a row."""
     cells = [
         {"table": key[0][1:], "lambda": key[1], "K": key[2], "gamma": f"{float(key[3]):g}"}
         | {"cell": name, "computed": row.cells[name]}
@@ -370,7 +370,7 @@ def _rows(results: Results, table: str) -> list[tuple[Key, TableRow]]:
 
 
 def _frame(results: Results, table: str, cells: Any) -> pd.DataFrame:
-    """Return a table of the draft whose cells are what a function of row and column says."""
+    """Return a table of the draft with cells from a function of row and column."""
     content = {
         key[1:]: {name: cells(key, row, name) for name in COLUMNS[table]}
         for key, row in _rows(results, table)
@@ -414,7 +414,7 @@ def _remark(key: Key, row: TableRow, *, document: bool) -> str:
 
 
 def tabulate_differences(results: Results, table: str) -> pd.DataFrame:
-    """Return what was computed less what is printed, 0 where it rounds to the print."""
+    """Return the computed cells less the printed ones, 0 where it rounds to the print."""
 
     def gap(key: Key, row: TableRow, name: str) -> str:
         if is_printed(key, name, row.cells[name]):
@@ -452,7 +452,7 @@ def tabulate_references(results: Results, *, document: bool) -> pd.DataFrame:
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return the page\'s claims on the cells of both tables, and to section 4."""
+    """Return the page's claims on the cells of both tables, and on section 4."""
     cells = [_cell(results, key, name) for key in results.rows for name in COLUMNS[key[0]]]
     return [*cells, *_section_4(results)]
 

@@ -1,4 +1,4 @@
-"""What pages of this part share: rows of the draft's tables, optimal curves, checks and colours."""
+"""Shared by pages of this part: rows of the draft's tables, optimal curves, checks and colours."""
 
 from __future__ import annotations
 

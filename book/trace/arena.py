@@ -241,15 +241,15 @@ def measure_lateness(
 SIZES = ("small", "middle", "large")
 LABELS = (
     {
-        f"{rule}-{kind}": f"{label}, {said}"
+        f"{rule}-{kind}": f"{label}, {settings}"
         for rule, label in RULES.items()
-        for kind, said in (("default", "defaults"), ("chosen", "chosen settings"))
+        for kind, settings in (("default", "defaults"), ("chosen", "chosen settings"))
     }
     | {"nutch-forced": "Nutch, longest interval of a round"}
     | WITH_RATES
 )
 TIE = 0.02
-"""Relative difference up to which two rewards are said to tie."""
+"""Relative difference up to which two rewards count as a tie."""
 
 
 def set_up_experiments(

@@ -1,4 +1,4 @@
-"""What the page `publications` computes: policies on real publications, side by side."""
+"""The page `publications`: policies on real publications, side by side."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def compare_with_index(
     every: Mapping[str, Experiment],
     weights: Floats,
 ) -> pd.DataFrame:
-    """Reward of every policy in units of the index with trained rates, with block-bootstrap 95%.
+    """Return each policy's reward over the index with trained rates, with block-bootstrap 95%.
 
     Also saves the numbers, and those of the two bounds.
     """
@@ -214,7 +214,7 @@ def choose_memories(
 def save_weeks(
     outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
 ) -> None:
-    """Publish what each policy collected in each week of the test period at each budget."""
+    """Save what each policy collected in each week of the test period at each budget."""
     parts = [
         pd.DataFrame(
             {
@@ -401,7 +401,7 @@ def vary_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) ->
     return pd.Series(rows, name="reward / with right beliefs").to_frame()
 
 
-#: Relative difference up to which two rewards are said to tie.
+#: Relative difference up to which two rewards count as a tie.
 TIE = 0.02
 #: Share of a reward below which another is much less.
 MUCH_LESS = 0.75

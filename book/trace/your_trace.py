@@ -1,4 +1,4 @@
-"""What the page `your-trace` computes: policies on a reader's own trace, and a schedule."""
+"""The page `your-trace`: policies on a reader's own trace, and a schedule."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def ratio_with_interval(
 
 
 def reserve_visits(sources: Sources, budget: float, share: float) -> Floats:
-    """Return frequencies of visits, a share `kept` of them for sources that the best leave out.
+    """Return frequencies of visits, a share of them for sources that the best leave out.
 
     Where the relaxed problem of the whole budget leaves no source out, nothing is kept.
     """
@@ -121,8 +121,8 @@ def reserve_visits(sources: Sources, budget: float, share: float) -> Floats:
 def recommend_schedule(plan: Experiment, days: Sequence[float], share: float = 0.0) -> pd.DataFrame:
     """Recommend a schedule from the whole trace: how often to visit each source, and when first.
 
-    Rates are the present ones: with the memory that training chose, and the gamma prior. A share
-    `kept` of the visits is for sources that these rates leave out.
+    Rates are the present ones: with the memory that training chose, and the gamma prior. A share of
+    the visits is for sources that these rates leave out.
 
     Columns ``source``, ``items_per_day``, ``visits_per_day``, ``hours_between_visits`` (inf for
     never) and ``first_visit_hours``, which spreads first visits evenly; most visits first.
@@ -183,11 +183,11 @@ def describe_rise(visited: pd.DataFrame) -> str:
 BLOCK = 4
 """Weeks in a row that the bootstrap draws; an interval takes two such blocks."""
 TO_DEPLOY = ("index", "shrunk", "forgetting", "fixed", "even", "robin")
-"""What one can run without a feed or the future, at any budget."""
+"""Policies that run without a feed or the future, at any budget."""
 
 
 def tabulate_repairs(trace: Trace, repairs: Sequence[Repair]) -> pd.DataFrame:
-    """Return what was read and what was repaired, with the numbers of the rows."""
+    """Return the rows read and the rows repaired, with the numbers of the rows."""
     rows = [
         ("items", f"{trace.time.size}"),
         ("sources", f"{len(trace)}"),
