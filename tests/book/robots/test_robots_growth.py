@@ -59,7 +59,7 @@ def test_the_order_depends_on_the_rate():
 def test_rates_that_share_a_line_give_up_curves(monkeypatch):
     # Concave rates: the same code finds optima that are no curves.
     sequence = optimal_sequence(3, [0.0, 3.0, 3.1, 3.2], 1.0, 3)
-    monkeypatch.setattr(page, "sequence_of", lambda *_: sequence)
+    monkeypatch.setattr(page, "solve_sequence", lambda *_: sequence)
     assert not page.find_orders(3, 3, [3.0]).only_added
 
 
