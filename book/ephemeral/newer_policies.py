@@ -428,7 +428,7 @@ class Results:
     alike: list[float]  # `measure_alike_gaps` of one source
     # As `measure_gaps_by_copies` returns it, with the set's name as ``sources``.
     copies: pd.DataFrame
-    kept: float  # share of random sets that keep a gap from random ages, with expected contents
+    lasting: float  # share of random sets that keep a gap from random ages, with expected contents
 
 
 def claims(results: Results) -> list[Claim]:
@@ -439,13 +439,13 @@ def claims(results: Results) -> list[Claim]:
     ]
     largest = random[random.copies == random.copies.max()]
     gaps = [{"gap": row.gap, "set": row.sources.replace("$", "")} for row in largest.itertuples()]
-    fails = results.stuck > EXACT or results.kept > 0
+    fails = results.stuck > EXACT or results.lasting > 0
     largest_alike = float(np.max(np.abs(results.alike)))
     copies = {
         "copies": int(random.copies.max()),
         "gaps": gaps,
         "stuck": results.stuck,
-        "kept": results.kept,
+        "kept": results.lasting,
     }
     quality = {
         "cut": _NEAR,

@@ -55,7 +55,7 @@ class Content:
     budget: int
     lifetime: int
     thinning: float  # as `thinning_error` returns it
-    left: Floats  # share of interest that an epoch leaves, by `integrate_interest`; shape (N,)
+    remaining: Floats  # share of interest that an epoch leaves, by `integrate_interest`; shape (N,)
     draws: Floats  # Z of source 1; shape (T,)
     misses: pd.DataFrame  # as `measure_content_misses` returns it
     orbit: Floats  # content at ages 1, 2, ; shape (A, N)
@@ -428,7 +428,7 @@ def _content(results: Content) -> Iterable[Claim]:
     yield claim(
         "B-poisson-k", results.thinning < 1e-12, numbers={"error": _bound(results.thinning)}
     )
-    gap = np.abs(results.left - arms.alpha).max()
+    gap = np.abs(results.remaining - arms.alpha).max()
     yield claim("B-def-alpha", bool(gap < 1e-8), numbers={"error": _bound(gap)})
     yield claim("B-def-Z")
     yield claim("B-def-xi")

@@ -42,7 +42,7 @@ def content():
         budget=1,
         lifetime=5,
         thinning=equations.thinning_error(25.0, 0.3, 10),
-        left=page.integrate_interest(FOUR),
+        remaining=page.integrate_interest(FOUR),
         draws=draws,
         misses=page.measure_content_misses(draws[:100], 0.7, (5, 100), range(3, 100, 7)),
         orbit=FOUR.state_at_age(AGES[:12]),
@@ -164,7 +164,7 @@ def falsified(patch):
                 equations, "poisson", InHeaps, lambda: equations.thinning_error(25.0, 0.3, 10)
             )
         ),
-        "alpha is the decay rate": of_content(left=FOUR.decay),
+        "alpha is the decay rate": of_content(remaining=FOUR.decay),
         "items fade twice as fast": of_content(draws=equations.shot_noise(250.0, 1.4, 20_000, rng)),
         "neighbouring epochs share items": of_content(
             draws=0.5 * (held.draws + np.roll(held.draws, 1))

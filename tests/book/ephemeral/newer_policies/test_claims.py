@@ -51,7 +51,7 @@ def true():
         stuck=1 - one / sets.relaxed_problem(FOUR, 2).bound,
         alike=measure_alike_gaps(FOUR.subset(slice(0, 1)), 0.4, (5, 15)),
         copies=gaps(),
-        kept=float(select_lasting_gaps(measure_random_set_gaps(5, 40, seed=3)).random.mean()),
+        lasting=float(select_lasting_gaps(measure_random_set_gaps(5, 40, seed=3)).random.mean()),
     )
 
 
