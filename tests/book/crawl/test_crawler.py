@@ -26,7 +26,7 @@ def runs():
     return crawl_sites(SOURCES, 2, 12, replications=3, seed=1)
 
 
-def test_the_same_seed_gives_the_same_publications_whatever_the_faults(runs):
+def test_same_seed_same_publications_despite_faults(runs):
     again = crawl_sites(SOURCES, 2, 12, replications=3, seed=1, policies=("index",), share=0.5)
     first = runs["index"][:, :, 0]
     failing = again["index"][:, 3, 0] == 0
@@ -35,7 +35,7 @@ def test_the_same_seed_gives_the_same_publications_whatever_the_faults(runs):
     assert runs["index"][:, 3].sum() == 0
 
 
-def test_the_mean_over_random_visits_tends_to_its_long_run_rate():
+def test_random_visits_tend_to_long_run():
     frequency = np.linspace(0.05, 0.9, 8)
     reward = mean_random_reward(SOURCES, frequency, 400)
     assert reward[0] == pytest.approx(frequency @ SOURCES.u)
@@ -48,7 +48,7 @@ def test_the_mean_over_random_visits_tends_to_its_long_run_rate():
     assert (np.abs(np.mean(drawn, axis=0) - reward[:5]) < 4 * error).all()
 
 
-def test_no_policy_is_expected_to_earn_more_than_the_bound():
+def test_no_expectation_exceeds_bound():
     expected = predict_values(SOURCES, 2, 400, 200)
     bound = relaxed_bound(SOURCES, 2)[0] / 2
     assert set(expected) == {
@@ -58,7 +58,7 @@ def test_no_policy_is_expected_to_earn_more_than_the_bound():
     assert expected["index"] > expected["round_robin"]
 
 
-def test_crawled_value_is_what_the_model_expects_of_round_robin():
+def test_round_robin_earns_expected_value():
     """Mean over sites within four standard errors."""
     found = crawl_sites(SOURCES, 4, 12, replications=30, seed=2, policies=("round_robin",))
     value = value_per_place(found["round_robin"], 2, 4)
@@ -67,7 +67,7 @@ def test_crawled_value_is_what_the_model_expects_of_round_robin():
     assert value_per_fetch(found["round_robin"], 2) == pytest.approx(value)
 
 
-def test_trouble_costs_value_and_fails_its_share(runs):
+def test_faults_cost_value(runs):
     table = crawl_with_faults(
         SOURCES, 2, untroubled=runs, shares=[0.5], outage=4, warm_up=2, seed=1
     ).set_index(["faults", "share", "patience"])
@@ -78,14 +78,14 @@ def test_trouble_costs_value_and_fails_its_share(runs):
     assert patient < hasty
 
 
-def test_feeds_are_drawn_within_their_ranges():
+def test_sampled_feeds_within_ranges():
     sources = sample_feeds(500, np.random.default_rng(0))
     assert 0.05 <= sources.arrival_rate.min() < sources.arrival_rate.max() <= 1.0
     site = random_site(sources, 5, np.random.default_rng(0))
     assert max(times.size for times in site.published) <= 25  # no feed drops an item so soon
 
 
-def test_shares_of_no_fetches_are_none(runs, values):
+def test_no_fetches_no_shares(runs, values):
     """In a short crawl Nutch's schedule, which begins at 30 days, makes no fetch."""
     idle = {name: found.copy() for name, found in runs.items()}
     idle["nutch_adaptive"][:, :, 4:] = 0

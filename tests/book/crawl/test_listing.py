@@ -14,18 +14,18 @@ def runs():
     return page.crawl_worlds(POINT | {"jump": False, "lies": 0.0}, 4, 1)
 
 
-def test_listings_beat_counts_and_counts_beat_sums_in_the_first_days(runs):
+def test_listings_beat_counts_beat_sums(runs):
     early = {name: page.compute_shares(runs, name, 0, 30).mean() for name in runs}
     assert early["listing"] > early["counting"] + 0.03
     assert early["counting"] > max(early["ucb"], early["thompson"])
 
 
-def test_with_dates_that_lie_everywhere_the_learner_is_the_one_that_counts():
+def test_false_dates_reduce_to_counting():
     lying = page.crawl_worlds(POINT | {"jump": False, "lies": 1.0}, 1, 2)
     assert lying["listing"] == pytest.approx(lying["counting"])
 
 
-def test_rates_are_exchanged_half_way():
+def test_rates_exchanged_half_way():
     feeds = sample_feeds(30, 400, np.random.default_rng(3), jump=True)
     for rates, begin, end in ((feeds.rate, 0, 200), (feeds.then, 200, 400)):
         counts = [np.count_nonzero((t >= begin) & (t < end)) for t in feeds.published]
@@ -33,7 +33,7 @@ def test_rates_are_exchanged_half_way():
     assert sorted(feeds.then) == sorted(feeds.rate)
 
 
-def test_what_counts_is_found_once_and_only_what_a_listing_still_shows():
+def test_listed_items_count_once():
     """One feed fetched in every epoch: all items of the crawl count, as old as they are then."""
     times = np.array([-3.0, -0.5, 0.25, 0.5, 2.75])
     one = np.ones(1)
@@ -47,7 +47,7 @@ def test_what_counts_is_found_once_and_only_what_a_listing_still_shows():
     assert short == pytest.approx([2**-0.25, 2**-0.25, 0, 2**-0.125])
 
 
-def test_the_trace_has_its_mean_rates():
+def test_trace_has_mean_rates():
     feeds = page.read_trace_feeds(104 * 7 * 86_400, 100, 6)
     inside = [np.count_nonzero((t >= 0) & (t < 100)) for t in feeds.published]
     assert feeds.rate == pytest.approx(np.array(inside) / 100)

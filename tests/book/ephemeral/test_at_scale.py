@@ -21,13 +21,13 @@ def test_crawls_equal_full_ranking():
     assert compare_with_full_ranking(sources, 50, spread_ages(sources, 50, rng), 40) == (40, 40)
 
 
-def test_observed_crawls_are_those_of_a_full_ranking_and_seeing_pays():
+def test_observed_crawls_equal_full_ranking():
     row = compare_observed_with_ages((2000, 20, 120), np.random.default_rng(4))
     assert row["equal"] == 120
     assert row["gain"] > 0
 
 
-def test_the_ratios_to_a_compiled_ranking_say_at_how_many_sources():
+def test_compiled_ratio_names_size():
     notes = ["N = 1e+07, M = 1e+05", "N = 1e+06, ages spread", "N = 1e+06, ages alike"]
     rows = pd.DataFrame(
         {
@@ -49,7 +49,7 @@ def test_the_ratios_to_a_compiled_ranking_say_at_how_many_sources():
             compare_with_compiled_ranking(wrong)
 
 
-def test_measured_times_are_those_of_the_largest_number_of_sources():
+def test_pass_values_at_largest_size():
     measured = pd.read_csv(MEASURED / "scale.csv")
     passes = measured.pivot(index="sources", columns="way", values="passes")
     said = collect_pass_values(measured, passes)

@@ -26,7 +26,7 @@ def instances():
     return pd.DataFrame(rows)
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model(instances):
+def test_verdicts_turn_on_falsified_models(instances):
     four = four_sources()
     dear = replace(four, cost=np.array([2.0, 1.0, 1.5, 1.0]))
     true = Results(instances, find_differing_budgets(four, (1.0, 2.0, 3.0)))
@@ -43,7 +43,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(instances):
     assert verdicts(claims(replace(true, instances=within)))["A-r-thm1-policy"] == "holds"
 
 
-def test_cost_rows_respect_the_budget(instances):
+def test_costs_respect_budget(instances):
     for row in instances.to_dict("records"):
         for fill in set(FILLS) - {"reach", "debt"}:
             assert row[fill] <= 1 + 1e-6
@@ -53,13 +53,13 @@ def test_cost_rows_respect_the_budget(instances):
         assert row["reach_cost"] >= 1 - 1e-9
 
 
-def test_a_summary_has_means_and_worst_cases():
+def test_summary_has_mean_and_worst():
     columns = {f: [1.0, 0.8] for f in FILLS} | {f"{f}_cost": [1.0, 1.5] for f in FILLS}
     row = summarise_fills(pd.DataFrame(columns)).loc["skip"]
     assert row.tolist() == pytest.approx([0.1, 0.2, 1.25, 1.5])
 
 
-def test_the_least_cost_keeps_the_limit_and_one_step_less_does_not():
+def test_least_cost_keeps_limit():
     four = four_sources()
     cost, run = find_least_cost(four, 0, 3, 2.0)
     assert run.frequency[0] <= 1 / 3 + 1e-12

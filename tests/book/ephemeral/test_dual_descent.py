@@ -20,7 +20,7 @@ def found(sources, cases=None):
     return page.Results(by_budget, NAME)
 
 
-def test_words_on_the_method_follow_the_runs(monkeypatch):
+def test_verdict_on_method_follows_runs(monkeypatch):
     four = four_sources()
     true = page.claims(found(four))
     assert verdicts(true) == {"A-s-dev-dual": "context"}
@@ -40,7 +40,7 @@ def test_words_on_the_method_follow_the_runs(monkeypatch):
         assert "ends more than" in page.claims(found(four))[0].context
 
 
-def test_distances_are_from_an_interval():
+def test_distance_is_from_interval():
     exact = relaxed_problem(four_sources(), 1)
     low, high = exact.smallest_subsidy, exact.subsidy
     assert high - low > 5
@@ -49,7 +49,7 @@ def test_distances_are_from_an_interval():
     assert page.distance_to_multipliers(high + 3, exact) == pytest.approx(3)
 
 
-def test_the_control_variate_leaves_the_mean_and_takes_noise_away():
+def test_control_variate_removes_noise():
     four = four_sources()
     runs = range(8)
     corrected = [
@@ -65,7 +65,7 @@ def test_the_control_variate_leaves_the_mean_and_takes_noise_away():
     assert rewards.mean() == pytest.approx(np.mean(plain), abs=3 * np.std(plain) / 8**0.5)
 
 
-def test_the_share_collected_is_that_of_the_relaxed_solution():
+def test_collected_share_of_relaxed_solution():
     four = four_sources()
     share = page.collected_share(four, 1.0)
     assert share[2:].tolist() == [0, 0]
@@ -73,17 +73,17 @@ def test_the_share_collected_is_that_of_the_relaxed_solution():
     assert (share @ four.u) == pytest.approx(relaxed_problem(four, 1).bound)
 
 
-def test_an_interval_of_multipliers_is_told_from_a_single_one():
+def test_multiplier_interval_is_recognised():
     assert page.has_one_multiplier(relaxed_problem(four_sources(), 2))
     assert not page.has_one_multiplier(relaxed_problem(four_sources(), 1))
 
 
-def test_a_price_that_has_not_arrived_does_not_keep_the_budget():
+def test_unsettled_price_breaks_budget():
     assert page.keeps_budget(2.002, 2.0)
     assert not page.keeps_budget(2.1, 2.0)
 
 
-def test_a_run_earns_no_more_than_the_bound_of_what_it_spends():
+def test_run_within_bound_of_spending():
     """Where the price has not arrived it spends, and earns, more than the budget allows."""
     halves = Sources([10, 5, 2.5, 1.25], [1, 0.5, 0.25, 0.125], [0.5] * 4)
     for sources in (four_sources(), halves, replace(halves, cost=np.array([2.0, 1.0, 1.0, 3.0]))):
@@ -94,7 +94,7 @@ def test_a_run_earns_no_more_than_the_bound_of_what_it_spends():
     assert page.bound_reward_at_cost(halves, 4.1) == pytest.approx(halves.u.sum())
 
 
-def test_a_run_too_short_for_a_slow_source_earns_what_had_gathered():
+def test_short_run_earns_gathered_content():
     """Its second half can earn what the first has left there, and more than any long run does."""
     slow = Sources([3, 2, 5], [1, 2, 0.5], [1e-6, 1e-3, 1e-2])
     rows = page.descend_by_budget([("M = 1", slow, 1.0)], 15_000, [(20.0, 0.6)])
@@ -102,7 +102,7 @@ def test_a_run_too_short_for_a_slow_source_earns_what_had_gathered():
     assert (rows["reward / bound"] < 1).all()
 
 
-def test_a_run_that_spends_nothing_has_no_bound():
+def test_no_spending_no_bound():
     idle = DualRun(np.full(10, 1e3), np.zeros(10), np.zeros(10))
     bounds = page.measure_second_half(four_sources(), {"idle": idle})["bound"]
     assert bounds.isna().all()
@@ -111,7 +111,7 @@ def test_a_run_that_spends_nothing_has_no_bound():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_second_half_earns_more_than_its_bound(seed):
+def test_second_half_within_bound(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 6))
     sources = Sources(*rng.lognormal(0, 1, (2, size)), 10 ** rng.uniform(-3, 1, size))
@@ -121,13 +121,13 @@ def test_no_second_half_earns_more_than_its_bound(seed):
     ) * (1 + 1e-12)
 
 
-def test_a_source_at_which_nothing_appears_has_no_share():
+def test_empty_source_has_no_share():
     share = page.collected_share(Sources([10.0, 0.0], [1.0, 1.0], [0.5, 0.5]), 1.0)
     assert share[1] == 0
     assert 0 < share[0] <= 1
 
 
-def test_steps_are_not_compared_with_themselves():
+def test_steps_not_compared_with_themselves():
     assert page.describe_largest_spread({"a": 2.0, "b": 3.0}, "a") == ", and by 3.000 with b"
     assert (
         page.describe_largest_spread({"a": 3.0, "b": 2.9999}, "b")

@@ -21,7 +21,7 @@ from analysis.ephemeral.relaxed import due_ages
 from book.ephemeral import exercises
 
 
-def test_source_2_is_left_alone_below_the_ratio_of_the_solution():
+def test_source_2_uncrawled_below_ratio():
     found = exercises.solve_four_sources()
     assert found["solution-below"] == 0.0
     assert 0.0 < found["solution-above"] < 0.2
@@ -29,7 +29,7 @@ def test_source_2_is_left_alone_below_the_ratio_of_the_solution():
     assert long_run_cycle(barely, "whittle", 1).frequency[1] > 0
 
 
-def test_source_4_overtakes_source_3_at_the_age_that_is_the_period():
+def test_source_4_overtakes_source_3():
     found, four = exercises.solve_four_sources(), four_sources()
     assert found["solution-waits"] < found["solution-holds"] < found["solution-comes"]
     assert long_run_cycle(four, "whittle", 3).gaps(3) == (found["solution-period"],)
@@ -38,11 +38,11 @@ def test_source_4_overtakes_source_3_at_the_age_that_is_the_period():
     assert found["solution-comes"] == pytest.approx(index)
 
 
-def test_the_printed_formula_loses_digits_where_interest_fades_slowly():
+def test_printed_formula_loses_digits():
     assert 0.01 < exercises.solve_four_sources()["solution-slow"] < 0.1
 
 
-def test_a_price_sent_at_every_epoch_is_dual_descent():
+def test_price_every_epoch_is_descent():
     four = four_sources()
     price, spent = exercises.simulate_seldom_price(four, 2.0, 200, 1)
     run = dual_descent(four, 2.0, 200)
@@ -50,7 +50,7 @@ def test_a_price_sent_at_every_epoch_is_dual_descent():
     np.testing.assert_array_equal(spent, run.spent)
 
 
-def test_a_price_that_is_sent_seldom_still_keeps_the_budget():
+def test_seldom_price_keeps_budget():
     found = exercises.solve_dual_descent()
     assert found["solution-tenth-spent"] == pytest.approx(2, abs=0.01)
     assert found["solution-tenth"] < 1
@@ -60,7 +60,7 @@ def test_a_price_that_is_sent_seldom_still_keeps_the_budget():
     assert found["solution-a2-p10"] > 10 > 0.1 > found["solution-a20-p10"]
 
 
-def test_solutions_on_two_sources_and_on_a_wrong_decay():
+def test_solutions_on_wrong_decay():
     found = exercises.solve_how_good()
     assert found["solution-cycle"] == 0.0
     pair = Sources([250, 250], [1.0, 0.4], [0.7, 0.7])
@@ -70,13 +70,13 @@ def test_solutions_on_two_sources_and_on_a_wrong_decay():
     assert found["solution-knowing"] == pytest.approx(found["solution-seeing"], abs=1)
 
 
-def test_solutions_on_copies_keep_a_gap_and_never_meet_again():
+def test_solutions_on_copies_keep_gap():
     found = exercises.solve_newer_policies()
     assert found["solution-equal"] > 0.005
     assert found["solution-both"] == 0.0
 
 
-def test_solutions_on_costs_and_on_limits():
+def test_solutions_on_costs_and_limits():
     found = exercises.solve_costs_and_budgets()
     assert found["solution-index"] == 0.0
     assert found["solution-value"] == pytest.approx(0.5)
@@ -86,13 +86,13 @@ def test_solutions_on_costs_and_on_limits():
     assert found["solution-ranked-150"] > found["solution-without"]
 
 
-def test_a_source_crawled_when_allowed_takes_the_best_of_the_others_meanwhile():
+def test_allowed_crawls_use_best_others():
     alone = Sources([250.0, 250.0], [1.0, 1e-9], [0.7, 0.7])
     reward = exercises.reward_when_allowed(alone, 3, 300)
     assert reward == pytest.approx(alone.state_at_age(np.full(2, 3))[0] / 3, rel=1e-6)
 
 
-def test_rare_items_and_batches_vary_as_the_formula_says():
+def test_batches_vary_as_formula():
     found = exercises.solve_stochastic_arrivals()
     four = four_sources()
     wild = (
@@ -109,7 +109,7 @@ def test_rare_items_and_batches_vary_as_the_formula_says():
     assert found["solution-one"] == pytest.approx(four.u[0])
 
 
-def test_solutions_at_scale_agree_with_other_ways_to_them():
+def test_solutions_at_scale_match_oracles():
     found = exercises.solve_at_scale()
     assert found["solution-alike"] > found["solution-spread"] > 0.01
     sources = lognormal_sources(20_000, np.random.default_rng(1))

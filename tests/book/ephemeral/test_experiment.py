@@ -27,7 +27,7 @@ def table(tmp_path):
     return write
 
 
-def test_costs_other_than_one_are_refused_by_the_name_of_the_source(table):
+def test_unequal_costs_refused_by_name(table):
     path = table(3, [1, 1.0, 2.5])
     with pytest.raises(ValueError, match=r"my\.csv: cost must be 1.* got 2\.5 for source 'feed 2'"):
         read_counted_sources(path)
@@ -44,9 +44,7 @@ def test_costs_other_than_one_are_refused_by_the_name_of_the_source(table):
         (read_few_sources, (2, 5), (1, 6), "2 to 5 sources on this page, got"),
     ],
 )
-def test_the_number_of_sources_is_refused_where_a_page_cannot_do_with_it(
-    table, read, taken, refused, said
-):
+def test_wrong_number_of_sources_refused(table, read, taken, refused, said):
     assert [len(read(table(size))) for size in taken] == list(taken)
     for size in refused:
         with pytest.raises(ValueError, match=said):
@@ -54,18 +52,18 @@ def test_the_number_of_sources_is_refused_where_a_page_cannot_do_with_it(
 
 
 @pytest.mark.parametrize("rate", ["1e101", "1e300"])
-def test_contents_that_no_figure_can_hold_are_refused(tmp_path, rate):
+def test_huge_contents_refused(tmp_path, rate):
     path = tmp_path / "huge.csv"
     path.write_text(f"{HEAD}\nsmall,1,1,0.5\nhuge,{rate},5,0.5\n")
     with pytest.raises(ValueError, match=r"must be at most 1e\+100, got .* for source 'huge'"):
         read_sources(path)
 
 
-def test_costs_are_read_where_they_are_used(table):
+def test_costs_read_where_used(table):
     assert read_sources(table(3, [1, 2, 3])).cost.tolist() == [1, 2, 3]
 
 
-def test_sources_at_which_nothing_ever_appears_are_refused(tmp_path):
+def test_empty_sources_refused(tmp_path):
     path = tmp_path / "silent.csv"
     path.write_text(f"{HEAD}\na,0,1,0.5\nb,3,0,0.5\n")
     with pytest.raises(ValueError, match="both be above 0 for one source at least"):
@@ -74,7 +72,7 @@ def test_sources_at_which_nothing_ever_appears_are_refused(tmp_path):
     assert len(read_sources(path)) == 2
 
 
-def test_due_ages_that_never_meet_are_refused_before_anything_runs(tmp_path):
+def test_incommensurable_ages_refused_early(tmp_path):
     path, rates = tmp_path / "mine.csv", (10, 8, 6, 5, 4, 3.5, 3, 2.5, 2, 1.8)
     path.write_text("\n".join([HEAD, *(f"feed {n},{r},1,0.1" for n, r in enumerate(rates))]))
     rerun_job("many-copies", {"budget": 2}, str(path), runs=tmp_path)

@@ -62,7 +62,7 @@ def permuted(order):
     return Sources(four.arrival_rate[order], four.mean_utility[order], four.decay_rate[order])
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model():
+def test_verdicts_turn_on_falsified_models():
     four = four_sources()
     true = results(four)
     slower = printed_number("A-r-25466") / true.first.average_reward
@@ -91,7 +91,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
     )
 
 
-def test_the_verdicts_of_the_documents_own_model():
+def test_verdicts_of_the_document():
     found = verdicts(claims(results(four_sources())))
     assert found["A-r-25466"] == "explained"
     assert found["A-r-17979"] == "matches"
@@ -102,12 +102,12 @@ def test_the_verdicts_of_the_documents_own_model():
     assert "refused" not in found.values()
 
 
-def test_a_policy_that_is_not_the_best_is_not_explained():
+def test_other_policy_is_not_explained():
     found = verdicts(claims(results(four_sources(), "round-robin")))
     assert found["A-r-25466"] == found["A-s-25466"] == "differs"
 
 
-def test_a_scan_holds_every_choice_once_and_agrees_with_runs():
+def test_scan_agrees_with_runs():
     averages = scan_averages(four_sources(), "whittle", 1, 20)
     assert not averages.duplicated(["initial_state", "epochs", "divisor"]).any()
     assert len(averages) == 3 * 2 * 19
@@ -116,7 +116,7 @@ def test_a_scan_holds_every_choice_once_and_agrees_with_runs():
     assert row.average.item() == pytest.approx(run.reward.sum() / 6)
 
 
-def test_the_chance_of_a_hit_counts_the_numbers_that_a_scan_reaches():
+def test_hit_chance_counts_reached_numbers():
     averages = pd.DataFrame({"average": [1.004, 1.0049, 1.02, 9.0]})
     assert hit_chance(averages, 1.0, 0.02) == pytest.approx(2 / 5)
     assert hit_chance(averages, 5.0, 0.02) == 0.0
@@ -124,7 +124,7 @@ def test_the_chance_of_a_hit_counts_the_numbers_that_a_scan_reaches():
         hit_chance(averages, 1.0, 0.0)
 
 
-def test_the_numbers_around_the_print_are_those_of_its_run():
+def test_print_values_match_run():
     four, staying = four_sources(), SingleSourcePolicy(2)
     averages = scan_averages(four, "whittle", 1, 80)
     fit = select_matching_averages(averages, printed_number("A-r-25466")).iloc[0]
@@ -137,7 +137,7 @@ def test_the_numbers_around_the_print_are_those_of_its_run():
     assert said["hit-chance-wide"] == hit_chance(averages, 200.0, 4.5)
 
 
-def test_the_slides_greedy_rank_is_the_content_at_each_age():
+def test_greedy_rank_is_content():
     sources = replace(four_sources(), period=0.5)
     ages = np.array([[0.0], [1.0], [30.0]])
     rank = greedy_rank(sources, sources.mean_utility, ages)
@@ -160,7 +160,7 @@ def rewards_of(index, greedy):
         (4, 3.0, 0.0, False, 1.0),
     ],
 )
-def test_sentences_turn_with_the_budgets_and_the_rewards(size, index, greedy, alike, over):
+def test_sentences_turn_with_budgets(size, index, greedy, alike, over):
     said = collect_predicates(size, (2, 2), rewards_of(index, greedy))
     assert not said["two-budgets"]
     assert said["greedy-alike"] is alike
@@ -180,7 +180,7 @@ def test_sentences_turn_with_the_budgets_and_the_rewards(size, index, greedy, al
         (tuple(range(3, 90)), "87, from 3 to 89"),
     ],
 )
-def test_gaps_are_listed_while_they_can_be_read(gaps, said):
+def test_gaps_listed_while_readable(gaps, said):
     assert describe_gaps(gaps) == said
 
 
@@ -202,12 +202,12 @@ def test_gaps_are_listed_while_they_can_be_read(gaps, said):
         ([2], [0.5], "An item is worth 2 at first, and half of it after 1.39."),
     ],
 )
-def test_captions_name_who_is_highest_and_not_one_of_several_that_are_alike(utility, decay, said):
+def test_captions_name_single_highest(utility, decay, said):
     sources = Sources(np.ones(len(decay)), np.array(utility, float), np.array(decay))
     assert said in describe_values(sources, ["a", "b", "c"][: len(decay)])
 
 
-def test_a_cycle_of_one_epoch_has_no_plural():
+def test_one_epoch_has_no_plural():
     once, seven = (Cycle(0, ((0,),) * period, np.ones(1), 1.0) for period in (1, 7))
     assert describe_rhythm(once) == "The crawls are the same at every epoch"
     assert describe_rhythm(seven) == "The crawls repeat with period 7"

@@ -17,7 +17,7 @@ from book.ephemeral.many_machines import (
 )
 
 
-def test_price_of_limits_is_at_least_that_of_the_bound():
+def test_limit_price_exceeds_bound_price():
     rng = np.random.default_rng(2)
     sources = lognormal_sources(4000, rng)
     limits = [(0, np.inf), (20, np.inf), (200, np.inf), (0, 150)]
@@ -28,7 +28,7 @@ def test_price_of_limits_is_at_least_that_of_the_bound():
     assert price.relaxed[0] == pytest.approx(0, abs=1e-12)
 
 
-def test_parts_with_quotas_of_their_own_lose_and_a_shared_multiplier_does_not():
+def test_quotas_lose_shared_multiplier_does_not():
     rng = np.random.default_rng(3)
     sources = lognormal_sources(6000, rng)
     runs = compute_price_of_parts(sources, 60, [5], 300, 600, 3)
@@ -42,7 +42,7 @@ def test_parts_with_quotas_of_their_own_lose_and_a_shared_multiplier_does_not():
     assert abs(price["by decay rate", True]) < 0.3 * bound["by decay rate"]
 
 
-def test_sentences_on_limits_and_parts_turn_with_the_prices():
+def test_sentences_turn_with_prices():
     rows = [(5, np.inf, 0.01), (50, np.inf, 0.1), (0, 150, 0.2), (0, 500, 0.05)]
     price = pd.DataFrame(rows, columns=["min_age", "max_age", "policy"]).assign(relaxed=0.005)
     said = collect_limit_predicates(price)
@@ -60,7 +60,7 @@ def test_sentences_on_limits_and_parts_turn_with_the_prices():
     assert collect_part_predicates(simulated, pd.Series([0.001, 0.02]))["multiplier-wins"] is False
 
 
-def test_no_limit_is_shown_as_none():
+def test_missing_limit_shown_as_none():
     price = pd.DataFrame({"max_age": [np.inf, 8.0], "policy": [0.1, 0.2], "half_width": [0.1, 0.1]})
     shown = blank_infinities(price)
     assert shown["max_age"].isna().tolist() == [True, False]
@@ -68,7 +68,7 @@ def test_no_limit_is_shown_as_none():
     assert shown["policy"].tolist() == [0.1, 0.2]
 
 
-def test_what_is_said_of_parts_is_read_from_their_rows():
+def test_part_values_read_from_rows():
     columns = ["parts", "split", "exchange", "loss", "half_width"]
     rows = [(3, "at random", True, -0.002, 0.001), (3, "by decay rate", True, 0.001, 0.0005)]
     simulated = pd.DataFrame(rows, columns=columns)

@@ -133,7 +133,7 @@ def negative(function):
     return wrong
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
+def test_verdicts_turn_on_falsified_models(true, falsified):
     value, advantage = structure.average_value, structure.crawl_advantage
     discounted, horizons = structure.discounted_value, equations.finite_horizon_value
     steep = structure._discounted
@@ -413,7 +413,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
     assert_all_turn(claims, (true,), falsified_models, overwritten)
 
 
-def test_the_verdicts_of_the_documents_own_model(true):
+def test_verdicts_of_the_document(true):
     found = verdicts(claims(true))
     assert "refused" not in found.values()
     wrong = {id for id, verdict in found.items() if verdict == "does not hold"}
@@ -438,7 +438,7 @@ def test_the_verdicts_of_the_documents_own_model(true):
     assert {found[id] for id in under} == {"holds under"}
 
 
-def test_the_numbers_of_the_grid_are_its_size_its_ends_and_the_share_of_failures(true):
+def test_grid_values_count_failures(true):
     said = collect_grid_values(true.checks)
     assert (said["low-decay"], said["high-decay"]) == (DECAYS[0], DECAYS[-1])
     assert said["grid"] == len(DECAYS) * len(PRICES)
@@ -446,7 +446,7 @@ def test_the_numbers_of_the_grid_are_its_size_its_ends_and_the_share_of_failures
     assert said["constant-fails"] == pytest.approx(sum(fails) / len(fails))
 
 
-def test_a_threshold_is_where_the_advantage_changes_its_sign():
+def test_threshold_at_sign_change():
     content = np.array([1.0, 2.0, 3.0])
     advantages = {0.2: np.array([0.5, 1.0, 1.5]), 0.6: np.array([-1.0, 1.0, 3.0])}
     found = find_thresholds(content, advantages)
@@ -454,7 +454,7 @@ def test_a_threshold_is_where_the_advantage_changes_its_sign():
     assert found[0.6] == pytest.approx(1.5)
 
 
-def test_where_digits_are_lost_is_told_for_each_end():
+def test_lost_digits_described_at_ends():
     decay = np.array([1e-9, 1e-5, 1.0, 5.0])
     assert describe_lost_digits(decay, np.array([1.0, 0.1, 0.0, 0.0])) == "at decays up to 1e-09"
     both = describe_lost_digits(decay, np.array([1.0, 0.1, 0.0, 1.0]))
@@ -463,7 +463,7 @@ def test_where_digits_are_lost_is_told_for_each_end():
     assert describe_lost_digits(decay, np.ones(4)) == "at all of these decays"
 
 
-def test_a_dual_bound_apart_from_the_programme_turns_the_words_on_duality(true, falsified):
+def test_duality_gap_turns_words(true, falsified):
     def context(found):
         return {row.id: row.context for row in claims(found)}["A-r-lagrange"]
 

@@ -6,7 +6,7 @@ from analysis.ephemeral import Arrivals, compare, four_sources
 from book.ephemeral.shared import tabulate_rewards
 
 
-def test_every_run_of_every_comparison_is_a_row():
+def test_every_run_is_a_row():
     rng = np.random.default_rng(0)
     arrivals = Arrivals(four_sources())
     plays = {

@@ -109,7 +109,7 @@ def with_rewards(found, law, **policies):
     return replace(found, results=found.results | {law: replace(run, rewards=rewards)})
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model():
+def test_verdicts_turn_on_falsified_models():
     true = results()
     older = simulate_items(true.sources, 0, 20, np.random.default_rng(2), shift=1.0)
     alike = Sources([250.0] * 4, [1.0] * 4, [0.7] * 4)
@@ -131,7 +131,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
     )
 
 
-def test_the_verdicts_of_the_documents_own_model():
+def test_verdicts_of_the_document():
     found = verdicts(claims(results()))
     assert found["A-s-208"] == found["A-s-260"] == "matches"
     undetermined = ("A-s-285", "A-r-fig4-s1", "A-s-time-to-time", "A-r-fig4", "A-s-fig-m2-stoch")
@@ -147,7 +147,7 @@ def with_the_same_form(found):
     return found
 
 
-def test_order_names_form_and_laws_against_it():
+def test_order_verdict_names_exceptions():
     true = results()
     assert verdicts(claims(true))["A-s-order"] == "holds under"
     assert verdicts(claims(with_the_same_form(true)))["A-s-order"] == "holds"
@@ -159,7 +159,7 @@ def test_order_names_form_and_laws_against_it():
     assert verdicts(claims(with_the_same_form(tied)))["A-s-order"] == "holds under"
 
 
-def test_printed_forms_fail_the_cut_off_of_quality():
+def test_printed_forms_fail_quality_cut():
     """With the items of Table 1 and very variable utilities."""
     arms = four_sources()
     draw = draw_contents(Arrivals(arms, LAWS[WILD]), 3000, 8, np.random.default_rng(5))
@@ -175,7 +175,7 @@ def test_printed_forms_fail_the_cut_off_of_quality():
         assert verdicts(claims(played))["A-s-stoch-well"] == "does not hold"
 
 
-def test_items_add_up_to_the_recursion_with_any_period():
+def test_items_equal_recursion_any_period():
     arms = replace(four_sources(), period=0.5)
     table = simulate_items(arms, 1, 40, np.random.default_rng(3))
     np.testing.assert_allclose(table["by items"], table["by recursion"], rtol=1e-10)
@@ -183,7 +183,7 @@ def test_items_add_up_to_the_recursion_with_any_period():
     assert len(table) == 39
 
 
-def test_one_draw_serves_every_comparison():
+def test_one_draw_for_all_comparisons():
     arms = few_items()
     found, _ = runs()
     table = tabulate_rewards(found, 260.39)
@@ -196,18 +196,18 @@ def test_one_draw_serves_every_comparison():
     assert count_exact_intervals(found.values(), {"greedy": 1e9}) == (0, 3)
 
 
-def test_a_curve_is_read_where_it_reaches_a_value():
+def test_crossing_is_interpolated():
     rewards = [Estimate(v, v, v, 2) for v in (1.0, 3.0, 2.0, 5.0)]
     assert interpolate_crossing([1, 2, 3, 4], rewards, 4.0) == pytest.approx(3.5)
     assert interpolate_crossing([1, 2, 3, 4], rewards, 2.0) == pytest.approx(1.5)
 
 
-def test_the_range_of_a_needed_variability_is_that_of_the_widest_interval():
+def test_needed_variability_takes_widest_interval():
     rewards = [Estimate(v, v - half, v + half, 2) for v, half in ((0.0, 0.0), (10.0, 2.0))]
     assert find_needed_variability([0, 100], rewards, 5.0) == pytest.approx((30, 50, 70))
 
 
-def test_the_numbers_of_the_rewards_are_those_of_the_runs():
+def test_reward_values_match_runs():
     found, exact = runs()[0], long_runs("round-robin", "greedy")
     said = collect_reward_values(found, exact, WILD)
     assert (said["robin"], said["greedy"], said["intervals"]) == (*exact.values(), 6)
@@ -217,7 +217,7 @@ def test_the_numbers_of_the_rewards_are_those_of_the_runs():
     assert said["literal-loss"] == pytest.approx((wild["whittle"] - wild["theorem"]).mean())
 
 
-def test_numbers_of_forms_are_those_of_the_runs():
+def test_form_values_match_runs():
     found, exact = runs()[0], long_runs("round-robin", "greedy")
     said = collect_form_values(found, {WILD: 400.0}, exact["greedy"], WILD)
     usual, wild = (found[law].rewards for law in ("exponential", WILD))
@@ -228,7 +228,7 @@ def test_numbers_of_forms_are_those_of_the_runs():
     assert said["letter-share"] == pytest.approx(letter / 400)
 
 
-def test_the_bound_grows_with_the_variability():
+def test_bound_grows_with_variability():
     arms = Sources([2.0, 1.0], [1.0, 1.5], [0.5, 0.3])
     little, much = (
         bound_reward_of_law(arms, Utility("gamma", variation=v), 1, 2e-2) for v in (1.0, 16.0)
@@ -236,7 +236,7 @@ def test_the_bound_grows_with_the_variability():
     assert long_run_cycle(arms, "whittle", 1).average_reward < little < much
 
 
-def test_short_runs_carry_the_rewards_of_the_other_policies():
+def test_short_runs_have_other_rewards():
     short = average_short_runs(four_sources(), 1, 30)
     row = short[(short.initial_state == "fresh") & (short.epochs == 8)].iloc[0]
     columns = pd.Index(["index", "round-robin", "greedy"])
@@ -244,7 +244,7 @@ def test_short_runs_carry_the_rewards_of_the_other_policies():
     assert row["round-robin"] < row["greedy"] == row["index"]
 
 
-def test_a_source_counts_as_helping_only_beyond_its_interval():
+def test_help_counts_beyond_interval():
     gains = {
         "none": Estimate.of([0.0, 0.0]),
         "source 1 only": Estimate.of([1.0, 1.1]),
@@ -254,7 +254,7 @@ def test_a_source_counts_as_helping_only_beyond_its_interval():
     assert count_helpful_observations(gains) == {"one-helps": 1, "one-tried": 2}
 
 
-def test_a_source_at_which_nothing_appears_leaves_the_bound_as_it_is():
+def test_empty_source_keeps_bound():
     two = Sources([20.0, 5.0], [1.0, 1.0], [0.3, 0.6])
     three = Sources([20.0, 0.0, 5.0], [1.0, 1.0, 1.0], [0.3, 0.3, 0.6])
     law = Utility("exponential")
@@ -263,12 +263,12 @@ def test_a_source_at_which_nothing_appears_leaves_the_bound_as_it_is():
     assert bound_reward_of_law(three, law, 3, 0.02) == pytest.approx(two.u.sum(), rel=1e-3)
 
 
-def test_an_estimate_of_runs_that_are_alike_has_no_half_width():
+def test_equal_runs_have_no_half_width():
     assert format_reward(Estimate(2.0, 2.0, 2.0, 5)) == "2.00"
     assert format_reward(Estimate(2.0, 1.5, 2.5, 5)) == "2.00 ± 0.50"
 
 
-def test_a_source_that_forgets_too_slowly_for_a_bound_is_named():
+def test_slow_source_is_named():
     """Its error falls with the number of points, which grows beyond what a page can wait for."""
     slow = Sources([2.0, 3.0], [2.0, 1.0], [1e-3, 1e-6], names=["quick", "slow"])
     law = Utility("gamma", variation=150.0)

@@ -168,7 +168,7 @@ def with_half_of_the_content(found):
     return replace(found, discounted=values)
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
+def test_verdicts_turn_on_falsified_models(monkeypatch):
     true = results()
     one, content, source = busy_source()
     alpha, u_star = float(one.alpha[0]), float(one.u_star[0])
@@ -215,7 +215,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
     )
 
 
-def test_the_verdicts_of_the_documents_own_model():
+def test_verdicts_of_the_document():
     found = verdicts(claims(results()))
     false = ("A-r-s7-same", "A-r-lem5b", "A-r-lem5b-const", "A-r-s7-indexable-proof")
     assert {found[id] for id in false} == {"does not hold"}
@@ -226,7 +226,7 @@ def test_the_verdicts_of_the_documents_own_model():
     assert "refused" not in found.values()
 
 
-def test_only_the_optimal_beta_has_a_vanishing_integral():
+def test_only_optimal_beta_integrates_to_zero():
     _, _, source = busy_source()
     gain = results().average.gain
     for factor in (1.0, 1.05, 1.5):
@@ -235,7 +235,7 @@ def test_only_the_optimal_beta_has_a_vanishing_integral():
         assert (abs(solved["integral of V"]) < 1e-6 * gain) == (factor == 1.0)
 
 
-def test_the_best_threshold_is_where_the_policy_begins_to_crawl():
+def test_best_threshold_starts_crawling():
     found = results()
     crawled = mark_crawled(found.source, found.average.bias, found.subsidy)
     np.testing.assert_array_equal(crawled, found.average.policy)
@@ -244,7 +244,7 @@ def test_the_best_threshold_is_where_the_policy_begins_to_crawl():
     assert abs(find_best_threshold(found.busiest[0], found.subsidy) - edge) <= step
 
 
-def test_a_crawl_at_every_epoch_earns_the_discounted_content():
+def test_constant_crawls_earn_discounted_content():
     content = np.array([[1.0, 2.0, 4.0], [3.0, 0.0, 8.0]])
     found = simulate_discounted_reward(content, 0.5, 0.0, 7.0, 100.0, 0.5)
     assert found.value == pytest.approx(np.mean([7 + 0.5 + 0.5, 7 + 1.5 + 0.0]))
@@ -252,7 +252,7 @@ def test_a_crawl_at_every_epoch_earns_the_discounted_content():
     assert waits.interval == pytest.approx((175.0, 175.0))
 
 
-def test_the_control_has_its_exact_reward_and_no_interval():
+def test_control_has_exact_reward():
     arms = four_sources()
     play = compare(
         Arrivals(arms), {"greedy": "greedy", "index": "whittle"}, 1, 200, 3,
@@ -267,7 +267,7 @@ def test_the_control_has_its_exact_reward_and_no_interval():
     assert table.loc["index", "reward"] == pytest.approx(260 + moved)
 
 
-def test_losses_are_against_the_true_index_at_the_smallest_rate():
+def test_losses_against_index_smallest_rate():
     earned = {"true index": (4.0, 2.0), "closed form": (3.2, 1.9)}
     earned |= {"to the letter": (1.0, 1.5), "greedy": (1.0, 1.0)}
     rows = [
@@ -279,14 +279,14 @@ def test_losses_are_against_the_true_index_at_the_smallest_rate():
     assert said == pytest.approx({"most-gained": 0.25, "letter": 0.25, "blind": 0.5, "rarest": 0.5})
 
 
-def test_deviations_at_the_largest_rate_count_up_to_the_limit():
+def test_largest_rate_deviation_to_limit():
     busy, rare = np.array([[-0.1, 0.05, 0.2, 9.0]]), np.array([[np.nan, -0.5, 0.6, 0.7]])
     deviation = {250.0: busy, 5.0: 100 * busy, 0.5: rare}
     said = collect_deviation_values(deviation, np.array([0.4, 0.9, 1.0, 1.1]), [1e-4, 3e-4])
     assert list(said.values()) == [0.2, 0.1, 0.9, -0.5, 0.7, 3e-4, 2]
 
 
-def test_closed_form_is_farthest_from_the_index_at_the_limit():
+def test_closed_form_worst_at_limit():
     """Against first passages of simulated content, which know no lattice and no grid."""
     found = results()
     one, content, _ = busy_source()
@@ -296,7 +296,7 @@ def test_closed_form_is_farthest_from_the_index_at_the_limit():
     assert found.worst_busy > 1.3 * found.worst_inside
 
 
-def test_words_on_numerical_procedures_follow_the_simulation():
+def test_numerical_verdict_follows_simulation():
     true = results()
     one, _, _ = busy_source()
     curve = true.curves[250.0][0]
@@ -307,13 +307,13 @@ def test_words_on_numerical_procedures_follow_the_simulation():
     assert "differs from simulated" in words[1]
 
 
-def test_the_shape_of_the_values_is_that_of_lemma_5():
+def test_value_shape_follows_lemma_5():
     shape = measure_value_shape(results())
     assert 0 < shape["smallest slope"] < shape["largest slope"] <= 1 + 1e-9
     assert shape["least second difference"] > -1e-6
 
 
-def test_nearly_fluid_content_is_crawled_at_a_fixed_gap():
+def test_fluid_content_has_fixed_gap():
     source = NEARLY_FLUID.sources
     threshold = float(0.99 * source.state_at_age([2])[0])
     u, alpha = float(source.u[0]), float(source.alpha[0])
@@ -324,7 +324,7 @@ def test_nearly_fluid_content_is_crawled_at_a_fixed_gap():
     np.testing.assert_allclose(crawls.printed, u * alpha * (1 + alpha), rtol=0.03)
 
 
-def test_the_corrected_sum_is_what_is_found():
+def test_corrected_sum_equals_content():
     arrivals = Arrivals(Sources([5.0], [1.0], [0.7]))
     content = arrivals.sample(300, np.random.default_rng(2))[0]
     alpha = float(np.exp(-0.7))
@@ -336,11 +336,11 @@ def test_the_corrected_sum_is_what_is_found():
     assert right.gap.nunique() > 1
 
 
-def test_printed_reward_is_that_of_a_fluid_cycle():
+def test_printed_reward_of_fluid_cycle():
     assert printed_average_reward(0.5, 8.0, 1.0, 3) == pytest.approx((1 + 1 + 7) / 3)
 
 
-def test_deviation_is_the_ratio_at_every_content():
+def test_deviation_is_ratio():
     arms = four_sources()
     curves = [
         StochasticIndex(grid, 0.5 * grid + 1, -grid, grid, 0.0)
@@ -365,12 +365,12 @@ def test_deviation_is_the_ratio_at_every_content():
         (lambda: closed_form_deviation(four_sources(), [], [1.0]), "curves must number 4"),
     ],
 )
-def test_wrong_input_is_named(call, message):
+def test_wrong_argument_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
-def test_seldom_reached_content_has_no_simulated_index():
+def test_rare_content_has_no_index():
     content = np.random.default_rng(1).exponential(1.0, 20_000)
     value, half_width = page.simulate_index(content, 0.5, 1.0)
     assert (value, half_width) == (

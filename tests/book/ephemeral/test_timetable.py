@@ -10,28 +10,28 @@ from book.ephemeral import timetable as page
 from book.ephemeral.many_copies import collect_loss_values
 
 
-def test_the_index_policy_loses_more_than_powers_of_two_ever_do():
+def test_index_loses_more_than_timetable():
     hard = page.compute_hard_rewards()
     assert hard["index's loss"].min() > page.collect_theorem_values()["eta-two"]
     assert hard["index's loss"].tolist() == pytest.approx([0.03904, 0.04745], abs=1e-5)
     assert (hard["timetable's loss"] < page.collect_theorem_values()["eta-two"]).all()
 
 
-def test_constants_are_rounded_to_the_safe_side():
+def test_constants_rounded_to_safe_side():
     found = page.collect_theorem_values()
     assert found["excess"] == 0.0394
     assert found["promise"] > 0.962179
     assert page.collect_pair_values()["strict-loss"] == pytest.approx(0.3191, abs=1e-4)
 
 
-def test_losses_stay_within_what_is_proved():
+def test_losses_within_proved_bound():
     by_budget = page.compare_losses_by_budget([1, 10, 100], seed=0)
     assert (by_budget[["timetable", "powers of two"]].min(axis=1) >= -1e-12).all()
     assert (by_budget.timetable <= by_budget.proved).all()
 
 
 @pytest.mark.parametrize(("size", "budget"), [(2, 1), (10, 2), (300, 30)])
-def test_a_finite_run_of_the_index_policy_loses_no_less_than_nothing(size, budget, monkeypatch):
+def test_finite_run_loss_not_negative(size, budget, monkeypatch):
     sources = even_decay_sources(size, np.random.default_rng(size))
     price = timetable(sources, budget).price
     short = []
@@ -49,7 +49,7 @@ def test_blocks_fill_the_line():
     assert ends.iloc[-1] == pytest.approx(2)
 
 
-def test_copies_earn_the_bound_and_the_index_policy_does_not():
+def test_copies_earn_bound_index_less():
     frame = copies.compute_losses([1, 13], 12, seed=1)
     found = collect_loss_values(frame)
     assert found["exact"] == found["sets"] == 12

@@ -12,7 +12,7 @@ from book.joint import age_of_information as page
 
 @pytest.mark.parametrize("discipline", page.DISCIPLINES)
 @pytest.mark.parametrize("load", [0.3, 0.8])
-def test_closed_forms_hold_in_simulations(discipline, load):
+def test_closed_forms_match_simulations(discipline, load):
     """Of ages page by page, and of worths by the simulation of crawler and engine."""
     rngs = np.random.default_rng(7).spawn(12)
     ages = [page.simulate_age(load, discipline, 12000, rng) for rng in rngs]
@@ -27,7 +27,7 @@ def test_closed_forms_hold_in_simulations(discipline, load):
 
 
 @pytest.mark.parametrize("discipline", page.DISCIPLINES)
-def test_ages_of_one_among_several_sources_hold_in_simulations(discipline):
+def test_shared_ages_match_simulations(discipline):
     heavy = 0.75 if discipline == page.DISCIPLINES[0] else 1.6
     for load, share in ((0.4, 0.3), (heavy, 0.6)):
         rngs = np.random.default_rng(8).spawn(12)
@@ -69,24 +69,24 @@ def age_of_balances(load, share, discipline, most):
 
 @pytest.mark.parametrize("discipline", page.DISCIPLINES)
 @pytest.mark.parametrize(("load", "share"), [(0.1, 1.0), (0.55, 0.07), (0.35, 0.8), (0.6, 1.0)])
-def test_mean_ages_are_those_of_their_balances(discipline, load, share):
+def test_mean_ages_match_balances(discipline, load, share):
     exact = page.mean_age(load, discipline, share)
     assert age_of_balances(load, share, discipline, 60) == pytest.approx(exact, rel=1e-9)
 
 
-def test_the_mean_age_last_come_with_one_source_is_the_published_one():
+def test_last_come_age_as_published():
     """Inoue and others (2019), equation 70, for exponential times of indexing."""
     for load in (0.05, 0.5, 0.95):
         expected = load + (1 - load) ** 2 * (1 + load) / load + 2
         assert page.mean_age(load, page.DISCIPLINES[3]) == pytest.approx(expected, rel=1e-12)
 
 
-def test_an_age_without_a_mean_is_refused():
+def test_infinite_mean_age_refused():
     with pytest.raises(ValueError, match="load must be below 1"):
         page.mean_age(1.0, page.DISCIPLINES[0], 0.5)
 
 
-def test_worths_are_transforms_of_times_in_the_queue():
+def test_worths_are_transforms():
     """An exponential law, and the fixed point of a busy period: b = s/(s + mu + lambda (1 - b))."""
     for load, decay in ((0.2, 0.1), (0.7, 2.0), (0.95, 0.01)):
         law = lambda t, r=1 - load, m=decay: r * np.exp(-(r + m) * t)  # noqa: E731
@@ -99,7 +99,7 @@ def test_worths_are_transforms_of_times_in_the_queue():
         assert waits == pytest.approx((1 - load + load * busy) / (1 + decay), rel=1e-12)
 
 
-def test_best_loads_are_the_best_of_a_grid():
+def test_best_loads_beat_grid():
     loads = np.linspace(0.01, 0.99, 9801)
     first = page.DISCIPLINES[0]
     age, worth = page.find_best_loads(0.3)

@@ -12,13 +12,13 @@ def frame():
     return page.solve_random_systems(6, seed=1)
 
 
-def test_bounds_optimum_and_policies_stand_in_their_order(frame):
+def test_bounds_and_policies_in_order(frame):
     assert frame["in order"].all()
     assert (frame["bound"] >= 1 - 1e-9).all()
     assert (frame[["blind", "throttled", "priced", "frozen queue"]] <= 1 + 1e-9).all(axis=None)
 
 
-def test_a_wrong_bound_or_gain_is_out_of_order():
+def test_wrong_bound_out_of_order():
     right = page.solve_system(page.sample_system(1, 0))
     assert right.in_order
     wrong = dataclasses.replace(right, phases=0.99 * right.optimum.gain)
@@ -27,7 +27,7 @@ def test_a_wrong_bound_or_gain_is_out_of_order():
     assert not dataclasses.replace(right, gains=gains).in_order
 
 
-def test_windows_add_to_what_can_be_earned():
+def test_windows_add_reward():
     small = [page.scale_four_sources(0.01, 2.0, 6, 3, windows=both) for both in (False, True)]
     whole, fresh = (system.solve().gain for system in small)
     assert fresh > whole

@@ -27,12 +27,12 @@ def true(frame):
     return claims(page.check_small_system(best, bound, 3000, 1))
 
 
-def test_the_announced_work_is_done(true):
+def test_announced_work_is_done(true):
     assert verdicts(true) == {"A-r-intro-engine": "done", "A-r-fut-engine": "done"}
 
 
 @pytest.mark.parametrize("fault", ["indexed at once", "fading more slowly", "no first come"])
-def test_another_model_leaves_it_open(true, monkeypatch, fault):
+def test_other_model_leaves_it_open(true, monkeypatch, fault):
     right = page.simulate_engine
 
     def wrong(sources, engine, *given, **options):
@@ -50,12 +50,12 @@ def test_another_model_leaves_it_open(true, monkeypatch, fault):
     assert falsified == {"A-r-intro-engine": "open", "A-r-fut-engine": "open"}
 
 
-def test_a_bound_that_is_beaten_leaves_it_open():
+def test_beaten_bound_leaves_it_open():
     falsified = verdicts(claims(page.check_small_system(180.0, 170.0, 3000, 1)))
     assert falsified == {"A-r-intro-engine": "open", "A-r-fut-engine": "open"}
 
 
-def test_orders_by_worth_earn_more_and_awareness_helps_first_come(frame):
+def test_worth_and_awareness_earn_more(frame):
     order = page.estimate_gain(frame, ("blind", "worth"), ("blind", "first come"))
     aware = page.estimate_gain(frame, ("queue, half price", "first come"), ("blind", "first come"))
     assert order.low > 0

@@ -7,7 +7,7 @@ from analysis.ephemeral import Sources, four_sources
 from book.joint import prices as page
 
 
-def test_index_and_bound_stand_the_checks():
+def test_index_and_bound_pass_checks():
     found = page.check_theorems(6, seed=3)
     assert found.index_error < 1e-9
     assert found.bound_error < 1e-7
@@ -15,19 +15,19 @@ def test_index_and_bound_stand_the_checks():
 
 
 @pytest.mark.parametrize("name", ["priced_index", "crawl_reward"])
-def test_a_wrong_index_is_noticed(monkeypatch, name):
+def test_wrong_index_is_noticed(monkeypatch, name):
     right = getattr(page, name)
     monkeypatch.setattr(page, name, lambda *given: 1.01 * right(*given))
     assert page.check_theorems(6, seed=3).index_error > 1e-4
 
 
-def test_stale_pages_that_are_lost_leave_more_than_the_bound_of_whole_crawls():
+def test_stale_losses_exceed_whole_bound():
     whole, fresh, earned = page.compute_stale_example(20)
     assert whole < earned < fresh
     assert whole == pytest.approx(20 / 5 * -np.expm1(-5), rel=1e-9)
 
 
-def test_frames_have_the_limits_of_part_one():
+def test_frames_have_part_one_limits():
     frame = page.compute_indices(four_sources(), 0.0, 4)
     np.testing.assert_allclose(frame["all"], frame["free"], rtol=1e-12)
     np.testing.assert_allclose(frame["fresh"], frame["free"], rtol=1e-12)

@@ -7,7 +7,7 @@ import numpy as np
 from book.joint import robots_and_sources as page
 
 
-def test_curves_say_where_a_robot_is_sent():
+def test_curves_give_sending_states():
     system = page.example_system(1.0, 2.0, 3, 0.5, 0.1)
     age, _, queue = system.states
     policy = np.where((queue <= age[:, 0] - 1) & np.isfinite(system.problem[1][1]), 1, 0)
@@ -17,7 +17,7 @@ def test_curves_say_where_a_robot_is_sent():
     assert not page.is_switching(system, np.where(queue == 2, 1, 0))
 
 
-def test_robots_that_cost_more_fly_less_and_no_rule_beats_the_optimum():
+def test_dearer_robots_fly_less():
     system = replace(page.example_system(1.0, 2.0, 3, 0.0, 0.0), ages=2)
     scan = page.scan_running_costs(system, 2.0, 3)
     assert (np.diff(scan["robots"]) <= 1e-9).all()

@@ -6,7 +6,7 @@ import pytest
 from book.joint import robots_that_differ as page
 
 
-def test_losses_are_ordered_as_their_definitions_say():
+def test_losses_in_order_of_definitions():
     for prices in (False, True):
         found = page.compute_losses(12, 3, prices=prices)
         assert (found >= 0).all(axis=None)
@@ -14,7 +14,7 @@ def test_losses_are_ordered_as_their_definitions_say():
         assert (found["linear"] <= found["line"] + 1e-7).all()
 
 
-def test_an_order_that_the_optimum_keeps_is_not_solved_for_again():
+def test_optimal_order_not_solved_again():
     rng = np.random.default_rng(11)
     kept = 0
     for _ in range(12):
@@ -27,7 +27,7 @@ def test_an_order_that_the_optimum_keeps_is_not_solved_for_again():
     assert kept > 0
 
 
-def test_drawn_systems_have_a_fast_kind_first_and_prices_where_asked():
+def test_sampled_systems_start_with_fast():
     rng = np.random.default_rng(2)
     for prices in (False, True):
         for _ in range(50):
@@ -39,7 +39,7 @@ def test_drawn_systems_have_a_fast_kind_first_and_prices_where_asked():
                 assert (kind.running_cost > 0) == prices
 
 
-def test_a_dear_kind_gives_way_to_the_other():
+def test_dear_kind_gives_way():
     scan = page.scan_prices(5.0, 3, 3.0, 3)
     assert scan["fast"].iloc[-1] < scan["fast"].iloc[0]
     assert scan["slow"].iloc[-1] > scan["slow"].iloc[0]

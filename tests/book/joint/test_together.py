@@ -16,7 +16,7 @@ def sources():
     return Sources([20.0, 40.0, 30.0], [1.0, 0.5, 0.1], [0.7, 0.4, 0.2])
 
 
-def test_more_robots_come_close_to_the_bound_of_a_fast_engine(sources):
+def test_many_robots_approach_bound(sources):
     """With an engine that indexes all at once, what is earned is the content of part I."""
     frame = page.scan_robots(sources, Engine(1e4, 200), 3, TRIAL)
     whole = float((sources.u_star * -np.expm1(-sources.decay)).sum())
@@ -26,19 +26,19 @@ def test_more_robots_come_close_to_the_bound_of_a_fast_engine(sources):
     assert frame["crawls"].is_monotonic_increasing
 
 
-def test_a_queue_that_is_seen_earns_more_on_a_slow_engine(sources):
+def test_seen_queue_earns_more(sources):
     frame = page.scan_robots(sources, Engine(25.0, 60), 2, TRIAL)
     assert (frame["aware low"] > frame["blind high"]).all()
     assert (frame["aware low"] < frame["bound"]).all()
 
 
-def test_the_best_number_pays_for_its_crawls():
+def test_best_number_pays_for_crawls():
     frame = pd.DataFrame({"robots": [1, 2], "aware": [10.0, 12.0], "crawls": [1.0, 2.0]})
     assert page.choose_robots(frame, 1.0) == 2
     assert page.choose_robots(frame, 3.0) == 1
 
 
-def test_orders_and_plan_are_those_of_the_simulation(sources):
+def test_orders_and_plan_match_simulation(sources):
     engine = Engine(25.0, 60)
     orders = page.compare_orders(sources, engine, 2, TRIAL)
     assert orders["order"].tolist() == ["first", "last", "worth", "loss"]

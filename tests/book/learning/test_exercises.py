@@ -9,18 +9,18 @@ from analysis.learning.scheme.thresholds import soft_threshold_value
 from book.learning.exercises import compare_units, find_one_crawl_kappa, least_lifetimes
 
 
-def test_no_learner_depends_on_the_unit_of_content():
+def test_no_learner_depends_on_unit():
     assert (compare_units(200).to_numpy() == 100).all()
 
 
-def test_without_steepness_each_source_is_crawled_every_other_epoch():
+def test_flat_logit_crawls_every_other_epoch():
     sources = four_sources()
     flat = soft_threshold_value(sources, sources.u_star, 1e-9)
     assert flat.engaged == pytest.approx(2)
     assert flat.average_reward == pytest.approx((sources.u / (2 - sources.alpha)).sum())
 
 
-def test_the_upper_bounds_crawl_one_source_at_the_kappa_that_is_found():
+def test_upper_bounds_crawl_one_source():
     sources = four_sources()
     kappa, reward = find_one_crawl_kappa(sources)
     found = soft_threshold_value(sources, sources.u_star, kappa)
@@ -28,7 +28,7 @@ def test_the_upper_bounds_crawl_one_source_at_the_kappa_that_is_found():
     assert reward < random_reward(sources, np.full(4, 0.25))
 
 
-def test_the_lifetimes_are_the_least():
+def test_lifetimes_are_least():
     sources = four_sources()
     ages = least_lifetimes(sources)
     assert (sources.alpha**ages <= 0.01).all()

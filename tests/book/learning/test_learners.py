@@ -41,13 +41,13 @@ def saved(monkeypatch):
     return values
 
 
-def test_all_learners_meet_the_same_arrivals_at_every_budget():
+def test_learners_share_arrivals():
     runs = page.compare_by_budget(four_sources(), [1, 2], horizon=40, replications=2, seed=1)
     assert set(runs[1]) == set(runs[2]) == set(figures.STYLES) == set(page.SHORT.values())
     assert all(c.expected.shape == (2, 40) for row in runs.values() for c in row.values())
 
 
-def test_adaptive_version_is_done_while_it_loses_little(monkeypatch):
+def test_adaptive_verdict_follows_loss(monkeypatch):
     ucb, blind = page.SHORT["ce"], page.SHORT["blind"]
     every = page.list_learners
 
@@ -60,7 +60,7 @@ def test_adaptive_version_is_done_while_it_loses_little(monkeypatch):
     assert_turns(claims, (true,), ({1: {ucb: true[1][blind]}},), ["A-r-fut-adaptive"])
 
 
-def test_who_leads_follows_the_losses():
+def test_leader_follows_losses():
     one = page.describe_leaders({"few": {1: both(0.02, 0.05)}})
     assert one == "- few, $M = 1$: **certainty equivalence, UCB** loses least, 2%."
     other = page.describe_leaders({"few": {1: both(0.05, 0.02)}})
@@ -72,7 +72,7 @@ def test_who_leads_follows_the_losses():
     assert "not significantly more" in tied
 
 
-def test_the_table_shows_loss_with_half_its_interval():
+def test_table_shows_half_width():
     cells = page.tabulate_losses(both(0.02, 0.6))
     assert cells.loc["certainty equivalence, UCB", "loss (%)"] == pytest.approx(2.0)
     assert cells.loc["certainty equivalence, UCB", "± (95%)"] == pytest.approx(0.205, abs=1e-3)
@@ -80,7 +80,7 @@ def test_the_table_shows_loss_with_half_its_interval():
     assert cells.loc["certainty equivalence, Thompson", "epochs to 95%"] == "never"
 
 
-def test_a_loss_above_the_limit_is_not_within():
+def test_loss_above_limit_not_within():
     rows = page.check_within_limit({1: both(0.0002, 0.002, spread=1e-5)}, 0.1)
     assert list(rows["within 0.1%"]) == [True, False]
 
@@ -101,7 +101,7 @@ def test_numbers_of_the_page(saved):
     assert saved["learners-robin-second-loss"] > saved["learners-myopic-second-loss"] > 0
 
 
-def test_crawls_of_the_same_source_are_counted(saved):
+def test_repeated_crawls_are_counted(saved):
     few = four_sources()
     alone, index = np.full((2, 50), few.u[0]), np.full(50, few.u_star[0] / 2)
     page.save_repeated(
@@ -110,7 +110,7 @@ def test_crawls_of_the_same_source_are_counted(saved):
     assert (saved["learners-blind-again"], saved["learners-index-again"]) == (1.0, 0.0)
 
 
-def test_the_loss_is_saved_as_drawn(monkeypatch):
+def test_loss_saved_as_drawn(monkeypatch):
     kept = {}
     monkeypatch.setattr(
         figures,
@@ -133,7 +133,7 @@ def test_the_loss_is_saved_as_drawn(monkeypatch):
     assert "The least at the end: certainty equivalence, UCB at $M = 1$" in caption
 
 
-def test_the_scheme_of_2019_may_lead_or_diverge(saved):
+def test_scheme_may_lead_or_diverge(saved):
     lspe = page.SHORT["lspe"]
     few, many = {1: both(0.02, 0.05) | {lspe: curves(0.01)}}, {1: both(0.1, 0.2)}
     page.save_comparisons(four_sources(), few, four_sources(), many)
@@ -160,7 +160,7 @@ def test_every_learner_plays(budget):
     assert curves["certainty equivalence, UCB"].loss.value < curves["joint Q-learning"].loss.value
 
 
-def test_many_sources_leave_out_what_does_not_fit():
+def test_many_sources_drop_large_learners():
     many = random_sources(20, np.random.default_rng(1))
     made = page.list_learners(many, 3)
     assert "joint Q-learning" not in made
@@ -170,7 +170,7 @@ def test_many_sources_leave_out_what_does_not_fit():
     assert all((c.engaged == 3).all() for c in curves.values())
 
 
-def test_a_budget_above_the_number_of_sources_is_refused():
+def test_budget_above_sources_refused():
     with pytest.raises(ValueError, match=r"budget must be an integer in \[1, 4\], got 5"):
         page.list_learners(four_sources(), 5)
 
@@ -201,11 +201,11 @@ def test_sentences_follow_the_numbers():
     assert page.list_held_cases(one)["UCB"] == [case for case in CASES if case != "drifting"]
 
 
-def test_intervals_that_overlap_are_said():
+def test_overlapping_intervals_described():
     assert "intervals of Thompson overlap" in page.describe_hard_cases(regrets({}, half=0.006), 0.1)
 
 
-def test_the_table_marks_who_does_not_hold():
+def test_table_marks_failing_learners():
     cells = page.tabulate_regrets(regrets({("drifting", "UCB"): 0.3}))
     assert cells.loc["UCB", "drifting"] == "30.0 ± 0.1 (does not hold)"
     assert cells.loc["UCB", "empty start"] == "2.0 ± 0.1"
@@ -213,7 +213,7 @@ def test_the_table_marks_who_does_not_hold():
     assert cells.shape == (len(LEARNERS) + 1, len(CASES))
 
 
-def test_whether_a_memory_costs_follows_the_regrets():
+def test_memory_cost_follows_regrets():
     assert page.memory_costs(regrets({}))
     for case in ("empty start", "sparse and heavy"):
         assert not page.memory_costs(regrets({(case, "UCB"): 0.2}))
@@ -224,14 +224,14 @@ def confirmed():
     return page.run_at_one_age(4000, 4, 0)
 
 
-def test_optimism_keeps_a_wrong_estimate_and_draws_do_not(confirmed):
+def test_optimism_keeps_wrong_estimate(confirmed):
     rows = page.tabulate_one_age(confirmed)
     assert rows.loc["UCB", "largest (%)"] > 3
     assert rows.loc["UCB", "mean (%)"] > 2 * rows.loc["Thompson", "mean (%)"]
     assert rows.loc["Thompson", "largest (%)"] < 1
 
 
-def test_the_page_quotes_what_was_found(confirmed, monkeypatch):
+def test_saved_values_match_losses(confirmed, monkeypatch):
     saved, tables = {}, {}
     monkeypatch.setattr(page, "save_value", lambda name, value: saved.update({name: value}))
     monkeypatch.setattr(

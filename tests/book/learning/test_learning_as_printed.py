@@ -109,20 +109,20 @@ def falsified(patch):
     }
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
+def test_verdicts_turn_on_falsified_models(monkeypatch):
     # The conditions of the last two stand in words alone: no predicate decides them.
     stands = {"B-cause-2", "B-t1-no-xi"}
     assert_all_turn(claims, (results(),), falsified(monkeypatch), stands=stands)
 
 
-def test_numbers_turn_with_the_unit_of_the_states():
+def test_numbers_turn_with_state_unit():
     true = results()
     raw = scaled(true.runs["with both cures"], 2.0)
     wrong = replace(true, runs={**true.runs, "with both cures": raw})
     assert_turns(claims, (true,), (wrong,), ["B-160", "B-one-arm"])
 
 
-def test_verdicts_of_the_documents_own_model():
+def test_verdicts_of_the_document():
     found = verdicts(claims(results()))
     assert found["B-160"] in ("matches under", "within the interval", "not determined", "differs")
     assert found["B-283"] == "not determined"
@@ -132,7 +132,7 @@ def test_verdicts_of_the_documents_own_model():
     assert "refused" not in found.values()
 
 
-def test_what_the_bounds_are_worth_depends_on_the_divisor():
+def test_bounds_depend_on_divisor():
     worth = page.evaluate_bounds(FOUR, 2.0)
     first = worth["the largest u*"]
     assert first.average_reward == soft_threshold_value(FOUR, FOUR.u_star, 2.0).average_reward
@@ -142,13 +142,13 @@ def test_what_the_bounds_are_worth_depends_on_the_divisor():
     assert table.loc["the largest u*", "sources crawled"] == first.engaged
 
 
-def test_thresholds_of_a_projected_run_end_on_their_bounds():
+def test_projected_thresholds_end_on_bounds():
     assert page.share_at_bounds(FOUR, PRINTED, horizon=1500, runs=2, seed=1) == 1.0
     free = page.list_cures(PRINTED)["regularisation alone"]
     assert page.share_at_bounds(FOUR, free, horizon=1500, runs=2, seed=1) < 0.5
 
 
-def test_free_runs_are_those_of_the_compiled_loop():
+def test_free_runs_match_compiled_loop():
     free = page.list_cures(PRINTED)["with neither"]
     found = page.run_without_cures(FOUR, free, horizon=600, runs=2, seed=1)
     for stream, over in zip(np.random.default_rng(1).spawn(2), found.diverged, strict=True):
@@ -158,7 +158,7 @@ def test_free_runs_are_those_of_the_compiled_loop():
     assert found.diverged[0]
 
 
-def test_raw_states_crawl_all_with_a_matrix_of_rank_one():
+def test_raw_states_have_rank_one():
     found = results().free_raw
     assert found.crawled == 4
     assert found.ranks == (1, 1)
@@ -166,7 +166,7 @@ def test_raw_states_crawl_all_with_a_matrix_of_rank_one():
     assert found.exponent == pytest.approx(2 * (FOUR.u.max() - 0.5), rel=0.01)
 
 
-def test_mixtures_agree_with_the_best_thresholds():
+def test_mixtures_match_best_thresholds():
     scale = float(FOUR.u_star.max())
     for projected in (True, False):
         _, exact = best_soft_thresholds(FOUR, 2.0, 1.0, projected=projected)
@@ -174,7 +174,7 @@ def test_mixtures_agree_with_the_best_thresholds():
         assert found == pytest.approx(exact.average_reward, abs=0.01)
 
 
-def test_the_cures_are_those_of_the_paper():
+def test_cures_of_the_paper():
     cures = page.list_cures(PRINTED)
     said = {name: (o.projected, o.regulariser != "none") for name, o in cures.items()}
     assert said == {
@@ -185,18 +185,18 @@ def test_the_cures_are_those_of_the_paper():
     }
 
 
-def test_steepness_holds_runs_and_exact_values():
+def test_steepness_has_exact_values():
     points = results().steepness
     np.testing.assert_allclose(points["sources crawled"], points["exact"], rtol=0.1)
 
 
-def test_centred_features_are_better_conditioned():
+def test_centred_features_better_conditioned():
     condition = page.condition_numbers(FOUR, 2.0, 300, 1)
     assert isinstance(condition, pd.DataFrame)
     assert (condition.iloc[:, 2] < 0.01 * condition.iloc[:, 1]).all()
 
 
-def test_curves_that_all_diverged_have_no_reward():
+def test_diverged_curves_have_no_reward():
     none = LearningCurves(
         np.empty((0, 5)), np.empty(0), np.empty((0, 5)), np.empty((0, 4)), ((0, 1),), np.ones(5)
     )
@@ -206,7 +206,7 @@ def test_curves_that_all_diverged_have_no_reward():
     )
 
 
-def test_a_small_step_leaves_thresholds_off_the_bounds_that_a_large_one_drives_them_to():
+def test_small_step_leaves_thresholds_inside():
     length = {"value_step": 0.05, "horizon": 600, "runs": 3, "seed": 1}
     found = page.run_by_step(FOUR, [2.0], [0.1, 1e-6], **length)
     assert found["at_bounds"].tolist() == [1.0, 0.0]
@@ -228,7 +228,7 @@ def points(*counts):
     return pd.DataFrame(columns, index=range(len(counts)))
 
 
-def test_all_is_said_of_runs_that_stick_at_their_bounds(divisors):
+def test_predicates_of_stuck_runs(divisors):
     said = page.collect_predicates(divisors, 1.0, 160.0, (175.7, 208.3), points(1.4, 0.9, 0.3))
     assert set(said.values()) == {True}
 
@@ -242,13 +242,13 @@ def test_all_is_said_of_runs_that_stick_at_their_bounds(divisors):
         ({"points": points(0.3)}, {"kappa-alone"}),
     ],
 )
-def test_a_sentence_is_silent_where_it_is_false(divisors, changed, silent):
+def test_false_predicates_are_false(divisors, changed, silent):
     true = {"share": 1.0, "earned": 160.0, "simple": (175.7, 208.3), "points": points(1.4, 0.9)}
     said = page.collect_predicates(divisors, **(true | changed))
     assert {name for name, holds in said.items() if not holds} == silent
 
 
-def test_the_unit_does_not_decide_where_all_divisors_earn_alike(divisors):
+def test_equal_divisors_need_no_unit(divisors):
     one = divisors["the largest u*"]
     same = {"one": one, "other": one}
     assert not page.collect_predicates(same, 1.0, 160.0, (175.7, 208.3), points(1.0))[

@@ -31,7 +31,7 @@ def experiment(**changes):
     return page.Experiment(FOUR, **{**given, **changes})
 
 
-def test_the_verdict_turns_where_the_draw_keeps_no_budget():
+def test_verdict_turns_without_budget():
     drawn = experiment().play(1, page.ZERO).engaged
     alone = experiment(options=replace(OPTIONS, selection="independent"))
     free = alone.play(1, page.ZERO).engaged
@@ -39,7 +39,7 @@ def test_the_verdict_turns_where_the_draw_keeps_no_budget():
     assert_all_turn(claims, (drawn, 1), {"each source on its own": (free, 1)})
 
 
-def test_runs_are_made_once_and_variants_share_their_draws():
+def test_variants_share_cached_draws():
     one = experiment()
     run = one.play(1, page.ZERO)
     assert one.play(1, page.ZERO, OPTIONS) is run
@@ -48,20 +48,20 @@ def test_runs_are_made_once_and_variants_share_their_draws():
     np.testing.assert_array_equal(variant.expected, run.expected[:2])
 
 
-def test_the_bad_start_puts_back_what_the_index_policy_crawls():
+def test_bad_start_demotes_crawled_sources():
     initial = page.initial_thresholds(FOUR, 1, 0.5)
     crawled = long_run_cycle(FOUR, "whittle", 1).frequency > 0
     np.testing.assert_array_equal(initial[page.BAD], np.where(crawled, 0.5 * TOP, 0.0))
     assert not initial[page.ZERO].any()
 
 
-def test_the_options_that_differ_are_named():
+def test_differing_options_are_named():
     table = page.list_differences()
     assert table.loc["reward"].tolist() == ["all", "crawled"]
     assert "limit" not in table.index
 
 
-def test_each_variant_takes_back_one_correction():
+def test_variant_reverts_one_correction():
     base, *others = page.list_variants(OPTIONS, TOP).values()
     assert base == OPTIONS
     changed = [
@@ -71,7 +71,7 @@ def test_each_variant_takes_back_one_correction():
     assert [len(names) for names in changed] == [1] * 9 + [2]
 
 
-def test_the_gradient_formula_needs_both_corrections():
+def test_gradient_needs_both_corrections():
     points = np.random.default_rng(0).normal(0, 0.2, (1, 2, 3))
     two = type(FOUR)(FOUR.arrival_rate[:2], FOUR.mean_utility[:2], FOUR.decay_rate[:2])
     table = page.tabulate_gradient_errors(two, points, OPTIONS)
@@ -83,7 +83,7 @@ def test_the_gradient_formula_needs_both_corrections():
     assert page.gradient_error(policy, q, 2 * TOP) > 0.5
 
 
-def test_tables_hold_the_runs(monkeypatch):
+def test_tables_have_all_runs(monkeypatch):
     one = experiment()
     chosen = {"corrected": OPTIONS, "c = 0.1": replace(OPTIONS, step=0.1)}
     ablation = page.ablate(one, 1, chosen)
@@ -105,7 +105,7 @@ def test_tables_hold_the_runs(monkeypatch):
     assert column["learned"] == pytest.approx(late.value)
 
 
-def test_pictures_show_what_was_found(monkeypatch):
+def test_figures_show_results(monkeypatch):
     kept, values = {}, {}
     monkeypatch.setattr(figures, "save_figure", lambda id, *rest, **said: kept.update({id: said}))
     monkeypatch.setattr(page, "save_value", lambda id, value, **_: values.update({id: value}))
@@ -130,13 +130,13 @@ def test_pictures_show_what_was_found(monkeypatch):
     assert values["corrected-some-step-is-safe"]
 
 
-def test_a_loss_that_is_drawn_at_the_floor_is_not_written_as_the_floor():
+def test_floor_loss_described_exactly():
     assert figures.describe_loss(100.0, 100.0) == "less than 0.01%"
     assert figures.describe_loss(101.0, 100.0) == "less than 0.01%"
     assert figures.describe_loss(97.5, 100.0) == "2.5%"
 
 
-def test_a_gradient_that_vanishes_has_an_error_all_the_same():
+def test_vanishing_gradient_has_error():
     """With a draw that is as good as certain no threshold moves the reward."""
     pair = FOUR.subset(np.array([0, 3]))
     certain = FrozenPolicy(pair, replace(OPTIONS, kappa=1e6), 1, 6)
@@ -149,14 +149,14 @@ def learning(zero=257.0, bad=255.0, undrawn=260.0, at_bad=80.0):
     return page.collect_learning_predicates(260.0, at_bad, {page.ZERO: zero, page.BAD: bad}, kept)
 
 
-def test_what_is_said_of_learning_turns():
+def test_learning_predicates_turn():
     assert learning() == {"learns": True, "drawing-costs": True}
     assert not learning(bad=80.5)["learns"]
     assert not learning(undrawn=257.5)["drawing-costs"]
     assert not learning(zero=259.5)["drawing-costs"]
 
 
-def test_what_is_said_of_the_climbs_turns():
+def test_climb_predicates_turn():
     assert page.collect_climb_predicates(260.0, 259.9, 257.0) == {
         "climb-is-certain": True,
         "constant-is-less": True,
@@ -167,13 +167,13 @@ def test_what_is_said_of_the_climbs_turns():
     }
 
 
-def test_intervals_of_poor_and_rich_sources_may_meet():
+def test_projected_intervals_may_meet():
     assert page.compare_projected_intervals(FOUR) == (0, 2, True)
     alike = Sources([5.0, 5.0], [1.0, 1.1], [0.5, 0.5])
     assert page.compare_projected_intervals(alike) == (1, 0, False)
 
 
-def test_a_wall_costs_where_the_intervals_are_apart_and_the_reward_falls():
+def test_wall_costs_between_intervals():
     assert page.wall_costs(True, 200.0, 257.0, 260.0)
     assert not page.wall_costs(False, 200.0, 257.0, 260.0)
     assert not page.wall_costs(True, 256.5, 257.0, 260.0)
@@ -187,7 +187,7 @@ def test_a_wall_costs_where_the_intervals_are_apart_and_the_reward_falls():
         ({"stuck": 337.0}, "steeper-is-stuck"),
     ],
 )
-def test_what_is_said_of_the_second_budget_turns(changed, silent):
+def test_second_budget_predicates_turn(changed, silent):
     def said(climbed=337.0, learned=290.0, stuck=327.0):
         columns = {"index policy": 340.0, "climbed off-line": climbed, "learned": learned}
         bad = pd.Series(columns)

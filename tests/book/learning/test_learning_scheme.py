@@ -295,7 +295,7 @@ def true():
     return content(), index(), learning(), YEARS
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
+def test_verdicts_turn_on_falsified_models(monkeypatch):
     # The conditions of the last stand in words alone: no predicate decides them.
     assert_all_turn(
         says.claims,
@@ -308,7 +308,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
     )  # fmt: skip
 
 
-def test_numbers_that_the_program_uses_turn_too(monkeypatch):
+def test_program_numbers_turn_too(monkeypatch):
     right = verdicts(says.claims(*true()))
     wrong = verdicts(says.claims(*falsified(monkeypatch)["other forms"]))
     rows = ("B-steps-example", "B-T-form", "B-phi-form")
@@ -316,7 +316,7 @@ def test_numbers_that_the_program_uses_turn_too(monkeypatch):
     assert [wrong[row] for row in rows] == ["differs", "does not hold", "used"]
 
 
-def test_verdicts_of_the_documents_own_model():
+def test_verdicts_of_the_document():
     found = verdicts(says.claims(*true()))
     slip = {found[row] for row in ("B-eq6", "B-J", "B-alg-eta", "B-alg-b")}
     assert slip == {"does not hold"}
@@ -329,19 +329,19 @@ def test_verdicts_of_the_documents_own_model():
     assert "refused" not in found.values()
 
 
-def test_the_years_are_read_off_the_print():
+def test_years_read_from_print():
     assert says.read_source_years() == YEARS
 
 
-def test_interest_left_is_the_exponential():
+def test_remaining_interest_is_exponential():
     np.testing.assert_allclose(page.integrate_interest(FOUR), np.exp(-FOUR.decay), rtol=1e-9)
 
 
-def test_without_a_baseline_a_constant_adds_noise():
+def test_missing_baseline_adds_noise():
     assert page.measure_baseline_noise(TWO, AT[:1], 2.0) > 10
 
 
-def test_sources_never_crawled_have_no_printed_threshold():
+def test_uncrawled_sources_have_no_threshold():
     visited = FOUR.state_at_age(np.random.default_rng(2).integers(1, 12, (500, 4)))
     share = page.share_beyond(FOUR, visited)
     assert share[2] == 1
@@ -349,7 +349,7 @@ def test_sources_never_crawled_have_no_printed_threshold():
     assert share[1] == 0
 
 
-def test_dropped_content_is_indexable_by_age():
+def test_dropped_content_is_indexable():
     ages = page.find_best_ages(FOUR)
     assert (ages[..., 1:] >= ages[..., :-1]).all()
     assert np.isinf(ages[..., -1]).all()

@@ -11,7 +11,7 @@ from analysis.ephemeral import whittle_index_at_age
 from book.learning import learning_trap as page
 
 
-def test_the_probability_of_the_trap_is_positive_and_the_runs_are_the_learners():
+def test_trap_probability_is_positive():
     """Simulated with an interval; the formulas of the two-age fit against a search."""
     found = page.estimate_trapped_share(4000, 200, 1.0, np.random.default_rng(1))
     assert 0.0 < found.low < found.share < found.high < 0.05
@@ -25,12 +25,12 @@ def test_the_probability_of_the_trap_is_positive_and_the_runs_are_the_learners()
     assert best == pytest.approx(mean / x - 1, abs=1e-3)
 
 
-def test_without_noise_in_the_first_crawl_nothing_is_trapped():
+def test_exact_first_crawl_never_traps():
     """Worths that hardly vary: the first crawl finds 9, and 9.9/9 - 1 is the true alpha."""
     assert page.estimate_trapped_share(300, 20, 1e-3, np.random.default_rng(1)).share == 0.0
 
 
-def test_the_loss_at_a_price_keeps_to_its_bound_on_forty_streams():
+def test_priced_loss_within_bound():
     found = page.run_at_price(30.0, 0.2, 6.0, crawls=1000, streams=40, seed=1)
     assert (found.optimistic <= found.bound).all()
     assert (np.diff(found.optimistic, axis=1) >= -1e-9).all()
@@ -40,7 +40,7 @@ def test_the_loss_at_a_price_keeps_to_its_bound_on_forty_streams():
     assert late[0] / (crawls[-1] - crawls[-2]) < late[1] / (crawls[3] - crawls[2])
 
 
-def test_beliefs_along_the_curve_predict_what_they_find_exactly_where_they_alternate():
+def test_beliefs_predict_where_alternating():
     table = page.follow_beliefs(49)
     trapped = table[table.gap == 2]
     assert (trapped.error < 1e-12).all()
@@ -51,7 +51,7 @@ def test_beliefs_along_the_curve_predict_what_they_find_exactly_where_they_alter
     assert (others.error > 1e-3).all()  # what another cycle finds contradicts its belief
 
 
-def test_the_index_is_that_of_the_package():
+def test_index_matches_library():
     truth = page.example_sources()
     for age in (1, 2, 5, 40):
         found = page.index_at_age(truth.u_star, truth.decay, age)
@@ -63,7 +63,7 @@ def test_the_index_is_that_of_the_package():
 @pytest.mark.parametrize(
     ("u", "mu", "v", "nu"), [(10, 2.3, 13, 0.7), (1, 1e-3, 1, 20), (8, 1, 8, 1)]
 )
-def test_the_distance_of_two_laws_of_items_is_its_integral(u, mu, v, nu):
+def test_distance_matches_integral(u, mu, v, nu):
     def roots(s):
         return (np.sqrt(u * mu * np.exp(-mu * s)) - np.sqrt(v * nu * np.exp(-nu * s))) ** 2
 
@@ -71,7 +71,7 @@ def test_the_distance_of_two_laws_of_items_is_its_integral(u, mu, v, nu):
     assert page.squared_distance(u, mu, v, nu) == pytest.approx(exact, rel=1e-9, abs=1e-12)
 
 
-def test_the_likelihood_of_items_is_a_supermartingale_with_its_distance():
+def test_likelihood_of_items_is_supermartingale():
     """E exp{[l - l0 + H]/2} of one crawl, by the Poisson integral, and its equality at worth phi.
 
     With worths v(s) = e^{-mu0 s} <= 1 = phi the chord bounds E e^{sv}; at mu0 = 0 it is exact.
@@ -89,7 +89,7 @@ def test_the_likelihood_of_items_is_a_supermartingale_with_its_distance():
         assert np.trapezoid(stays, dx=width) <= 1e-6
 
 
-def test_wrong_decisions_keep_to_their_bound_on_forty_streams_and_end():
+def test_wrong_decisions_within_bound():
     found = page.run_on_items(600, 40, 1)
     assert (found.wrong <= found.bound).all()
     late = found.wrong[:, -1] - found.wrong[:, np.searchsorted(found.epochs, 100)]
@@ -105,7 +105,7 @@ def exponential_phi(mean, reach):
     return mean / (1 / reach - 1 / math.expm1(reach))
 
 
-def test_contents_of_exponential_worths_have_light_tails():
+def test_exponential_contents_have_light_tails():
     """log E e^{sX} = (rate/mu) log[(1 - s xi e^{-mu k})/(1 - s xi)] <= (m/phi)(e^{s phi} - 1)."""
     rng = np.random.default_rng(1)
     for _ in range(4000):
@@ -119,7 +119,7 @@ def test_contents_of_exponential_worths_have_light_tails():
     assert exponential_phi(1.0, 1.0) == pytest.approx(2.39, abs=5e-3)
 
 
-def test_exponential_worths_at_any_age_have_the_inequality_of_the_chord():
+def test_exponential_worths_satisfy_chord_inequality():
     """E r^{v/phi} <= 1 + E v (r - 1)/phi, also at ages where log r exceeds its bound w at age 0."""
     ages = np.linspace(0, 60, 4001)  # in units of 1/mu
     for reach in np.geomspace(1, 12, 60):
@@ -134,7 +134,7 @@ def test_exponential_worths_at_any_age_have_the_inequality_of_the_chord():
             assert (left <= mean / phi * np.expm1(log_r) * (1 + 1e-9) + 1e-12).all()
 
 
-def test_the_likelihood_with_its_distance_is_a_supermartingale():
+def test_likelihood_is_supermartingale():
     """With log E e^{sX} = (m0/phi)(e^{s phi} - 1) the exponent of one crawl is 0 exactly."""
     rng = np.random.default_rng(2)
     m, m0, phi = np.exp(rng.uniform(-5, 5, (3, 1000)))
@@ -144,7 +144,7 @@ def test_the_likelihood_with_its_distance_is_a_supermartingale():
     assert (np.abs(moved + added) <= 1e-12 * (m + m0) / phi).all()
 
 
-def test_a_content_moves_by_at_most_twice_the_distance_of_logarithms():
+def test_content_moves_within_log_distance():
     rng = np.random.default_rng(3)
     mu, k, far = (
         np.exp(rng.uniform(-6, 3, 2000)),
@@ -156,14 +156,14 @@ def test_a_content_moves_by_at_most_twice_the_distance_of_logarithms():
     assert (moved >= 0).all()
 
 
-def test_a_net_point_is_near_in_likelihood():
+def test_net_point_near_in_likelihood():
     """6 eta u t for the contents and (e^{2 eta} - 1) u t for the means stay below phi."""
     share = np.linspace(1e-6, 0.5, 1000)  # eta, at most a half; phi = 10 eta u t
     assert (6 * share + np.expm1(2 * share) <= 10 * share).all()
 
 
 @pytest.mark.parametrize(("size", "budget"), [(2, 1), (3, 2), (5, 2), (6, 1), (4, 4)])
-def test_epochs_that_the_floor_disturbs_are_as_few_as_counted(size, budget):
+def test_floor_disturbs_counted_epochs(size, budget):
     """Whatever the indices are; and in all others each source has f crawls of both kinds."""
     rng = np.random.default_rng(size)
     for wild, horizon in itertools.product((False, True), (60, 600)):

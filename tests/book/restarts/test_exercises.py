@@ -15,7 +15,7 @@ from book.restarts.exercises import (
 )
 
 
-def test_on_the_two_machines_the_index_policy_repairs_the_wrong_one():
+def test_index_repairs_wrong_machine():
     """By hand: the optimum leaves the first machine worn, at a cost of 1.2 from epoch 1 on."""
     two = make_two_machines()
     assert solve_joint(two).values[0, 0] == pytest.approx(1.2 * SLIDE_DISCOUNT)
@@ -25,7 +25,7 @@ def test_on_the_two_machines_the_index_policy_repairs_the_wrong_one():
     assert first[1] > second[0]
 
 
-def test_the_arms_of_the_trap_are_alike_and_not_monotone():
+def test_trap_arms_not_monotone():
     """By hand: 2 for the repair of one of the two that fail, in turns, and 1 for the middle."""
     bandit = make_trap()
     scores = index_scores(bandit)
@@ -35,13 +35,13 @@ def test_the_arms_of_the_trap_are_alike_and_not_monotone():
     assert evaluate_scores(bandit, scores).values[0, 0, 1] > 5
 
 
-def test_to_keep_the_arm_most_likely_to_fail_breaks_ties_of_shocks_in_the_best_way():
+def test_shock_ties_keep_likely_failure():
     ratios = compute_shock_ratios(4)
     assert ratios.rule.to_numpy() == pytest.approx(ratios.best.to_numpy(), abs=1e-4)
     assert (ratios.lower < 99.9).any()
 
 
-def test_what_is_said_of_wear_turns_with_the_medians():
+def test_wear_sentence_turns_with_medians():
     medians = dict(zip(QUOTED, (1.0, 2.0, 2.0, 1.0), strict=True))
     assert saves_like_wear(medians)
     for cell in QUOTED[1], QUOTED[3]:
@@ -49,7 +49,7 @@ def test_what_is_said_of_wear_turns_with_the_medians():
     assert not saves_like_wear({QUOTED[0]: 1.0})
 
 
-def test_a_warning_alone_does_not_make_a_machine_urgent():
+def test_warning_alone_not_urgent():
     warned, sudden = (
         whittle_index(arm, 0.95, method="definition") for arm in make_sensor_machines()
     )
@@ -59,6 +59,6 @@ def test_a_warning_alone_does_not_make_a_machine_urgent():
 
 
 @pytest.mark.parametrize("discount", [0.3, 0.9, 0.99])
-def test_the_index_of_sure_wear_has_a_closed_form(discount):
+def test_sure_wear_has_closed_form(discount):
     arm = slide_arm(one_step(6, 0.0))
     assert index_of_sure_wear(arm, discount) == pytest.approx(whittle_index(arm, discount).index)

@@ -9,14 +9,14 @@ from tests.support import verdicts
 COSTS = {"optimum": 2.0, "index policy": 2.01, "worst state first": 3.0}
 
 
-def test_applications_are_set_in_context_with_what_our_examples_cost():
+def test_applications_in_context():
     found = claims(COSTS, COSTS)
     assert set(verdicts(found).values()) == {"context"}
     said = {claim.id: claim.context for claim in found}
     assert "0.50% above the exact optimum, worst state first 50.0%" in said["C-app-machine"]
 
 
-def test_the_table_of_arms_holds_every_law():
+def test_arms_table_has_every_law():
     arms = example_queues(4)[:2]
     table = tabulate_arms(arms, ["trickle", "bursts"], "holding", "sending")
     assert len(table) == 2 * (5 + 1)

@@ -38,7 +38,7 @@ def true():
     }
 
 
-def test_the_theorem_and_the_lemma_hold_and_the_passive_set_does_not(true):
+def test_passive_set_does_not_hold(true):
     found = verdicts(claims(**true))
     assert {id for id, verdict in found.items() if verdict == "does not hold"} == {
         "C-lem-Pi",
@@ -58,7 +58,7 @@ def nested_by_number(arm, discount, order):
     return thresholds(arm, discount)
 
 
-def test_each_claim_turns_on_a_false_model(true, monkeypatch):
+def test_claims_turn_on_false_models(true, monkeypatch):
     arms = [unstructured_arm(4, np.random.default_rng(seed)) for seed in range(6)]
     with monkeypatch.context() as patch:
         patch.setattr(indexability, "thresholds", nested_by_number)
@@ -82,7 +82,7 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
     )
 
 
-def test_index_and_indexability_turn_each_on_their_own(true):
+def test_index_and_indexability_turn_separately(true):
     arms = [unstructured_arm(4, np.random.default_rng(seed)) for seed in range(2)]
     other = true | {"indices": [whittle_index(arm, 0.5).index for arm in arms]}
     assert_turns(claims, true, other, {"C-exists"})
@@ -90,7 +90,7 @@ def test_index_and_indexability_turn_each_on_their_own(true):
     assert_turns(claims, true, true | {"solved": paid}, {"C-thm-indexable"})
 
 
-def test_only_both_corrections_together_give_every_passive_set():
+def test_passive_sets_need_both_corrections():
     arms = [unstructured_arm(5, np.random.default_rng(seed)) for seed in range(20)]
     found = count_wrong_passive_sets(arms, 0.9).set_index(["ratio", "level"])
     assert (found.checked == 20 * 6).all()
@@ -99,13 +99,13 @@ def test_only_both_corrections_together_give_every_passive_set():
     assert found.wrong["fixed times", "corrected"] > 0
 
 
-def test_stopping_times_do_no_worse_than_fixed_times():
+def test_stopping_times_beat_fixed_times():
     for seed in range(30):
         arm = draw_arm(seed, 6)
         assert (fixed_time_values(arm, 0.9) >= critical_values(arm, 0.9) - 1e-9).all()
 
 
-def test_fixed_times_suffice_where_wear_is_certain():
+def test_fixed_times_suffice_for_sure_wear():
     # A deterministic walk to the worst state: a stopping time is a fixed time.
     kernel = np.eye(4, k=1)
     kernel[-1, -1] = 1

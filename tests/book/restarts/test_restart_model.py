@@ -60,7 +60,7 @@ def test_all_holds_but_the_lowest_index(true):
     assert (found["C-3p100"], found["C-decompose"]) == ("matches", "used")
 
 
-def test_each_claim_turns_on_a_false_model(true, monkeypatch):
+def test_claims_turn_on_false_models(true, monkeypatch):
     small = {"seed": 2019, "instances": 4, "arms": 3, "budgets": [1], "jobs": 1}
     alike = exact_costs(["lazy-wearing"], **small, identical=True)
     with monkeypatch.context() as patch:
@@ -80,18 +80,18 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
     )
 
 
-def test_simulated_cost_is_that_of_the_equations(true):
+def test_simulated_cost_matches_equations(true):
     simulated = true["simulated"]
     assert simulated.low <= true["value"] <= simulated.high
 
 
-def test_the_bound_is_loose_on_some_systems_and_tight_on_others(true):
+def test_bound_loose_on_some_systems(true):
     exact = true["exact"]
     assert bound_is_loose(exact)
     assert not bound_is_loose(exact.assign(bound=exact.optimal))
 
 
-def test_paths_that_are_alike_have_no_interval():
+def test_equal_paths_have_no_interval():
     assert describe_simulation(Estimate(1.5, 1.5, 1.5, 9)) == "1.5000 on every path"
     said = describe_simulation(Estimate(1.5, 1.4, 1.6, 9))
     assert said == "1.5000, between 1.4000 and 1.6000 at 99.99%"

@@ -33,7 +33,7 @@ def true(cells):
     }
 
 
-def test_the_range_is_not_determined_and_the_conclusion_is_context(true):
+def test_range_not_determined(true):
     found = verdicts(claims(**true))
     assert found["C-e34-lo"] == found["C-e34-hi"] == found["C-e34-split"] == "not determined"
     assert found["C-concl-myopic"] == "context"
@@ -42,12 +42,12 @@ def test_the_range_is_not_determined_and_the_conclusion_is_context(true):
     assert {found[id] for id in used | {"C-e34-xaxis", "C-e34-yaxis"}} == {"used"}
 
 
-def test_saving_is_a_share_of_the_myopic_cost(cells):
+def test_saving_is_share_of_myopic(cells):
     share = 100 * (cells.myopic - cells["index"]) / cells.myopic
     np.testing.assert_allclose(share, cells.eps)
 
 
-def test_inputs_turn_with_the_simulations_and_the_axes(true, cells):
+def test_inputs_turn_with_axes(true, cells):
     ticks, counts = true["drawn"]
     for wrong, rows in [
         ({"replications": (400, 100)}, {"C-mc-5000", "C-mc-250"}),
@@ -59,7 +59,7 @@ def test_inputs_turn_with_the_simulations_and_the_axes(true, cells):
         assert_turns(claims, true, true | wrong, rows)
 
 
-def test_the_conclusion_counts_what_was_computed(true):
+def test_conclusion_counts_computed_systems(true):
     said = {claim.id: claim.context for claim in claims(**true)}["C-concl-myopic"]
     cells = true["cells"]
     assert f"Of {len(cells)} systems" in said
@@ -67,13 +67,13 @@ def test_the_conclusion_counts_what_was_computed(true):
     assert "both are exactly equal" in said
 
 
-def test_systems_that_the_index_loses_are_those_with_its_best_ties(true):
+def test_lost_systems_use_best_ties(true):
     small = true["small"].assign(index_best=[1.0, 1.1, 1.05, 1.0 + 1e-9], myopic=1.0)
     found = select_losses(small)
     assert np.allclose(found.loss, [10, 5])
 
 
-def test_the_table_has_the_savings_of_one_size(cells):
+def test_table_has_savings_of_size(cells):
     large = cells[(cells.arms == 75) & (cells.budget == 2)]
     table = tabulate_savings(large, cells)
     assert list(table.index) == ["shock", "one-step"]

@@ -30,7 +30,7 @@ def true():
     }
 
 
-def test_close_is_context_and_the_range_is_open_at_its_lower_end(true):
+def test_range_open_at_lower_end(true):
     found = verdicts(claims(**true))
     assert found["C-close"] == found["C-concl-close"] == "context"
     assert (found["C-e12-lo"], found["C-e12-hi"]) == ("not determined", "matches under")
@@ -40,7 +40,7 @@ def test_close_is_context_and_the_range_is_open_at_its_lower_end(true):
     assert {found[id] for id in inputs} == {"used"}
 
 
-def test_each_claim_turns_on_a_false_model(true):
+def test_claims_turn_on_false_models(true):
     systems = true["systems"]
     one = systems[systems.budget == 1]["index"].to_numpy()
     two = systems[systems.budget == 2]
@@ -54,7 +54,7 @@ def test_each_claim_turns_on_a_false_model(true):
     )
 
 
-def test_inputs_turn_with_the_arms_and_the_axes(true):
+def test_inputs_turn_with_arms(true):
     ticks, counts = true["drawn"]
     shifted = slide_arms("one-step", 1, 6, np.random.default_rng(0))[0]
     for wrong, rows in [
@@ -67,14 +67,14 @@ def test_inputs_turn_with_the_arms_and_the_axes(true):
         assert_turns(claims, true, true | wrong, rows)
 
 
-def test_bands_count_what_is_below_the_printed_end(true):
+def test_bands_count_below_print(true):
     bands = compute_bands(add_ratios(true["systems"].assign(index=2 * true["systems"].optimal)))
     assert (bands["below 95.5"] == 3).all()
     assert np.allclose(bands["median"], 50)
     assert len(bands) == 4
 
 
-def test_what_is_said_of_ties_and_initial_states_turns(true):
+def test_tie_predicates_turn(true):
     systems = true["systems"]
     assert set(collect_predicates(systems).values()) == {True}
     tied = systems.assign(alpha_worst=systems.alpha_best, index_best_least=1.0)

@@ -60,7 +60,7 @@ def in_states(arms, prices):
     return np.array([find_best_in_states(thresholds(arm, DISCOUNT), prices) for arm in arms])
 
 
-def test_slide_14_holds_and_the_others_hold_under_conditions(true):
+def test_slide_14_holds_others_conditionally(true):
     found = verdicts(claims(**true))
     assert {id for id, verdict in found.items() if verdict == "holds"} == {
         "C-C-D-N",
@@ -88,7 +88,7 @@ def at_no_price(arm, discount, penalty, policy):
     return evaluate_policy(arm, discount, 0.0, policy)
 
 
-def test_each_claim_turns_on_a_false_model(true, monkeypatch):
+def test_claims_turn_on_false_models(true, monkeypatch):
     rng = np.random.default_rng(3)
     monotone = [slide_arm(random_kernel("lazy-simplex", 5, rng)) for _ in range(4)]
     plain = [unstructured_arm(5, rng) for _ in range(4)]
@@ -118,18 +118,18 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
     )
 
 
-def test_both_cycle_theorems_turn_on_the_length(true):
+def test_cycle_theorems_turn_on_length(true):
     short = true["cycles"].assign(length_sum=true["cycles"].length_sum - 1)
     assert_turns(claims, true, true | {"cycles": short}, {"C-thm-D", "C-thm-N"})
 
 
-def test_the_ratio_must_be_undefined_in_the_state_that_is_skipped(true):
+def test_ratio_undefined_in_skipped_state(true):
     _, closed, root = true["skipped"]
     wrong = true | {"skipped": (closed, closed, root)}
     assert_turns(claims, true, wrong, {"C-thm-w", "C-concl-closed"})
 
 
-def test_best_threshold_in_states_costs_least_there():
+def test_best_in_states_costs_least():
     rng = np.random.default_rng(5)
     arms = [unstructured_arm(5, rng) for _ in range(20)] + [make_skipping_arm(1.0)]
     prices = np.linspace(-20, 20, 81)
@@ -142,12 +142,12 @@ def test_best_threshold_in_states_costs_least_there():
         assert (np.diff(found) >= 0).all()
 
 
-def test_lines_coincide_where_a_state_is_skipped(true):
+def test_lines_coincide_at_skipped_state(true):
     assert true["same"] == 1
     assert np.isnan(true["skipped"][0]).sum() == 1
 
 
-def test_from_the_reset_thresholds_can_be_best_though_the_crossings_fall():
+def test_reset_thresholds_best_despite_crossings():
     arm = make_skipping_arm(50.0)
     found = thresholds(arm, DISCOUNT)
     assert np.allclose(found.crossings, [-1.5, 93.5, 2.3, 7.72], atol=1e-3)
@@ -158,7 +158,7 @@ def test_from_the_reset_thresholds_can_be_best_though_the_crossings_fall():
     assert not found.optimal
 
 
-def test_lines_of_states_that_are_never_visited_do_not_cross():
+def test_unvisited_states_do_not_cross():
     lines = thresholds(slide_arm(shock(5, 0.6)), DISCOUNT)
     meets = find_crossings(lines, 0)
     assert np.isnan(meets[1, 2])
@@ -169,6 +169,6 @@ def test_lines_of_states_that_are_never_visited_do_not_cross():
     assert [find_crossing_state(always, k) for k in range(5)] == list(range(5))
 
 
-def test_a_ratio_that_is_not_defined_is_shown_as_such():
+def test_undefined_ratio_is_shown():
     shown = tabulate_routes({"ratio": [-1.5, np.nan], "definition": [-1.5, 2.00004]})
     assert shown.to_numpy().tolist() == [[-1.5, "0/0"], [-1.5, 2.0]]

@@ -7,7 +7,7 @@ import numpy as np
 from book.robots import robots_bounds as page
 
 
-def test_the_optimum_lies_within_its_bounds():
+def test_optimum_within_bounds():
     scan = page.compute_bounds(3, 0.4, 3, points=21)
     assert all(page.check_bounds(scan).values())
     below = scan.assign(optimum=0.99 * scan["lower bound"])
@@ -26,13 +26,13 @@ def test_closed_forms_are_exact():
     assert max(page.measure_curve_errors(3, 0.4, 3).values()) < 1e-10
 
 
-def test_a_step_loses_w():
+def test_step_loses_w_inequality():
     found = page.make_counterexample(Fraction(1, 4))
     assert all(found.before[name] >= 0 for name in ("S", "C", "CU", "W"))
     assert found.after["W"] < 0
 
 
-def test_inequalities_are_seen_in_exact_arithmetic():
+def test_inequalities_hold_in_exact_arithmetic():
     seen = page.search_exactly(6, 15, np.random.default_rng(2))
     assert seen.curves == 6
     assert not seen.strange

@@ -25,7 +25,7 @@ def found():
     )
 
 
-def test_the_conjecture_holds_and_is_proved(found):
+def test_conjecture_holds_and_is_proved(found):
     (claim,) = page.claims(found)
     assert verdicts([claim]) == {"D-suspect": "holds under"}
     assert claim.basis == "proved, machine-checked"
@@ -33,7 +33,7 @@ def test_the_conjecture_holds_and_is_proved(found):
     assert (require_checks(page.list_checks(found))["checked"] == "holds").all()
 
 
-def test_robots_that_share_a_line_turn_the_verdict(monkeypatch, found):
+def test_shared_line_turns_verdict(monkeypatch, found):
     # The same code on concave rates: the statement on columns fails, and optima are no curves.
     line = curve_line(page.SHARED, 3, (2, 2, 2))
     _, end = line.optimal_range()
@@ -46,12 +46,12 @@ def test_robots_that_share_a_line_turn_the_verdict(monkeypatch, found):
         assert_turns(page.claims, (found,), (replace(found, **wrong),), ["D-suspect"])
 
 
-def test_a_curve_that_falls_by_two_turns_the_verdict(found):
+def test_steep_curve_turns_verdict(found):
     weights = found.weights.assign(**{"largest fall": 2})
     assert_turns(page.claims, (found,), (replace(found, weights=weights),), ["D-suspect"])
 
 
-def test_a_check_that_fails_stops_the_page(found):
+def test_failed_check_stops_page(found):
     wrong_ends = found.ends.assign(**{"as the search": False})
     for wrong in (
         {"strange": 0}, {"ends": wrong_ends},
@@ -62,13 +62,13 @@ def test_a_check_that_fails_stops_the_page(found):
             require_checks(page.list_checks(replace(found, **wrong)))
 
 
-def test_the_weights_of_the_tables_lie_within_their_ranges(found):
+def test_table_weights_within_ranges(found):
     assert len(found.weights) == 45
     assert (found.weights["from"] <= found.weights["γ"]).all()
     assert (found.weights["γ"] <= found.weights["to"]).all()
 
 
-def test_robots_that_share_a_line_often_have_no_curve(found):
+def test_shared_line_often_has_no_curve(found):
     assert page.count_shared_lines(30, 3, np.random.default_rng(0)) > 5
     assert page.count_shared_lines(5, 1, np.random.default_rng(0)) == 0
     assert (found.shared.low, found.shared.high) == pytest.approx((40.660, 44.330), abs=1e-3)
@@ -83,12 +83,12 @@ def test_gentle_curves_are_counted():
         assert page._gentle(robots, capacity) == listed
 
 
-def test_policy_iteration_evaluates_fewer_policies_than_there_are_boxes():
+def test_policy_iteration_evaluates_few_policies():
     table = page.count_evaluated_policies(5)
     assert (table["ratio"] > 1).all()
 
 
-def test_values_along_the_curve_are_those_of_the_optimum():
+def test_values_along_curve_are_optimal():
     values = page.list_optimum_steps(7, 0.3, 5, 3.0)
     steps = page.list_curve_values(values)
     assert values.is_optimal
@@ -96,12 +96,12 @@ def test_values_along_the_curve_are_those_of_the_optimum():
     assert steps["f(r)"].tolist() == list(values.curve)
 
 
-def test_the_words_on_the_index_follow_from_it():
+def test_index_sentence_follows_index():
     rising = np.array([[0.0, 0.1, 0.2], [0.3, 0.5, 0.9], [1.0, 2.0, np.inf]])
     assert page.index_rises(rising)
     assert not page.index_rises(rising[::-1])
     assert not page.index_rises(rising[:, ::-1])
 
 
-def test_the_least_index_of_the_solution_is_positive():
+def test_least_index_is_positive():
     assert page.least_index_above(6, 0.1, 2) > 0

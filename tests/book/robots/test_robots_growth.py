@@ -25,11 +25,11 @@ def found():
     )
 
 
-def test_what_the_page_states_is_checked(found):
+def test_page_statements_are_checked(found):
     assert (require_checks(page.list_checks(found))["checked"] == "holds").all()
 
 
-def test_a_check_that_fails_stops_the_page(found):
+def test_failed_check_stops_page(found):
     negative = found.live.assign(**{"with a negative coefficient": 1})
     for wrong in (
         {"fleet": 8}, {"shorter": -1.0}, {"live": negative},
@@ -41,7 +41,7 @@ def test_a_check_that_fails_stops_the_page(found):
 
 
 @pytest.mark.parametrize(("robots", "capacity", "rate"), [(3, 3, 0.1), (4, 2, 2.0), (2, 5, 8.0)])
-def test_a_box_is_started_exactly_from_its_index_on(robots, capacity, rate):
+def test_box_starts_at_its_index(robots, capacity, rate):
     table = page.find_orders(robots, capacity, [rate]).table
     finite = np.sort(table.loc[(table["index"] > 0) & np.isfinite(table["index"]), "index"])
     assert (np.diff(table.sort_values("order")["index"].dropna()) >= 0).all()
@@ -51,26 +51,26 @@ def test_a_box_is_started_exactly_from_its_index_on(robots, capacity, rate):
         assert started == (table["index"] <= weight).tolist()
 
 
-def test_the_order_depends_on_the_rate():
+def test_order_depends_on_rate():
     assert page.find_orders(3, 3, [0.1, 1.0]).different == 2
     assert page.find_orders(3, 3, [1.0]).different == 1
 
 
-def test_rates_that_share_a_line_give_up_curves(monkeypatch):
+def test_shared_line_gives_up_curves(monkeypatch):
     # Concave rates: the same code finds optima that are no curves.
     sequence = optimal_sequence(3, [0.0, 3.0, 3.1, 3.2], 1.0, 3)
     monkeypatch.setattr(page, "solve_sequence", lambda *_: sequence)
     assert not page.find_orders(3, 3, [3.0]).only_added
 
 
-def test_the_grown_fleet_is_the_largest_that_was_checked():
+def test_grown_fleet_is_largest_checked():
     assert check.largest_checked_fleet() == check.ON_THE_WAY == page.GROWN
 
 
 @pytest.mark.parametrize(
     ("robots", "capacity", "grown"), [(6, "4", 5), (9, ">= 9", 8), (2, ">= 2", 1)]
 )
-def test_one_capacity_that_fails_ends_the_growth(monkeypatch, tmp_path, robots, capacity, grown):
+def test_failing_capacity_ends_growth(monkeypatch, tmp_path, robots, capacity, grown):
     written = check.read_checked_fleets()
     hit = (written["robots"] == robots) & (written["capacity"] == capacity)
     written.loc[hit & (written["looked at"] == "on the way"), "holds"] = False
@@ -84,7 +84,7 @@ def test_growth_meets_few_curves():
     assert (table["met on the way"] <= table["falling by 0 or 1"]).all()
 
 
-def test_convex_rates_are_checked_at_every_curve_of_two_and_three_robots(monkeypatch):
+def test_convex_rates_checked_at_every_curve(monkeypatch):
     convex = page.check_convex_rates()
     assert convex.holds
     # (i) has a polynomial a box, (ii) one for each box that an addition makes addable.
@@ -106,7 +106,7 @@ def test_convex_rates_are_checked_at_every_curve_of_two_and_three_robots(monkeyp
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
-def test_the_solutions_for_two_and_three_robots(rate):
+def test_solutions_for_two_and_three_robots(rate):
     found = optimal_sequence(2, rate, 1, exact=True).breakpoints
     assert found == (2 * rate / (1 + rate), 1 + 2 * rate)
     low, high = page.find_ties()

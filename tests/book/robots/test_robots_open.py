@@ -21,7 +21,7 @@ def claimed(changes, patch, largest=20):
     return page.claims(page.check_proof_steps(exact, largest), CAPACITIES)
 
 
-def test_the_open_question_is_settled(monkeypatch):
+def test_open_question_is_settled(monkeypatch):
     assert verdicts(claimed({}, monkeypatch)) == {"D-lem2-open": "done"}
 
 
@@ -36,5 +36,5 @@ def test_the_open_question_is_settled(monkeypatch):
         {(limits, "turning_capacity"): lambda g: 3},
     ],
 )
-def test_one_wrong_step_leaves_it_open(wrong, monkeypatch):
+def test_wrong_step_leaves_it_open(wrong, monkeypatch):
     assert verdicts(claimed(wrong, monkeypatch)) == {"D-lem2-open": "open"}

@@ -28,7 +28,7 @@ def small(monkeypatch):
     monkeypatch.setattr(module_of_claims, "CAPACITIES", (2, 5, 8))
 
 
-def test_the_verdicts_on_the_draft(small):
+def test_verdicts_of_the_draft(small):
     said = verdicts(claims(WRONG, 5.7))
     wrong = ["D-abs-closed", "D-concl-cost", "D-eq11", "D-eq14", "D-intro-cost", "D-prop2-bound",
              "D-xref"]  # fmt: skip
@@ -112,19 +112,19 @@ def falsified(monkeypatch):
     return said
 
 
-def test_every_computed_verdict_turns_on_another_model(small, falsified):
+def test_verdicts_turn_on_other_models(small, falsified):
     # The conditions of the last four stand in words alone: no predicate decides them.
     stands = {"D-R-double", "D-eq15", "D-eq16", "D-prop1"}
     wrong = {name: (changes,) for name, changes in FALSIFIED.items()}
     assert_all_turn(falsified, ({},), wrong, stands=stands)
 
 
-def test_the_approximation_for_large_queues_fails_for_small_ones():
+def test_large_queue_approximation_fails_small():
     shares = page.count_wrong_shares(40, np.random.default_rng(1))
     assert shares[5] > 0.3 > 0.1 > shares[200]
 
 
-def test_the_words_on_the_figures_follow_from_what_they_draw():
+def test_figure_sentences_follow_data():
     ks = np.array([2, 5, 9])
     assert "rises throughout" in figures.describe_run(0.5, ks, np.array([0.5, 0.6, 0.7]))
     assert "up to K = 5 and falls" in figures.describe_run(2.0, ks, np.array([1.0, 1.2, 1.1]))
@@ -133,7 +133,7 @@ def test_the_words_on_the_figures_follow_from_what_they_draw():
     assert not figures.describe_small_queues({2: 8, 5: 8})
 
 
-def test_the_solutions_agree_with_the_best_numbers():
+def test_solutions_match_best_numbers():
     weight = exercises.second_robot_weight()
     assert [mm1k.optimal_robots(0.6, weight * factor, 5) for factor in (0.99, 1.01)] == [1, 2]
     assert exercises.list_loads_at_twice().idxmax() == limits.turning_capacity(2.0)

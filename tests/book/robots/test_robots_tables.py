@@ -30,7 +30,7 @@ def test_rows_agree_with_each_other(gamma):
     assert capped.cells["N_min"] < capped.cells["Nbar"] < capped.cells["N_s"]
 
 
-def test_a_cap_that_is_asked_for_is_kept():
+def test_requested_cap_is_kept():
     row = page.solve_table_2_row(0.1, 5, 1.4, cap=lambda best, _: best)
     assert row.robots == row.cells["N_s"] == 10
     assert row.optimal_cost == RobotControl(10, 0.1, 1.0, 5, 1.4).solve().gain
@@ -42,7 +42,7 @@ def test_all_rows_are_printed_rows():
     assert keys[0] == ("t1", "0.01", "5", "0.4")
 
 
-def test_cells_match_plainly_or_under_what_they_assume(monkeypatch):
+def test_cells_match_under_assumptions(monkeypatch):
     found = solved(monkeypatch)
     said = verdicts(page.claims(found))
     cells = [page.cell_id(key, name) for key in FEW for name in page.COLUMNS[key[0]]]
@@ -54,7 +54,7 @@ def test_cells_match_plainly_or_under_what_they_assume(monkeypatch):
     assert said["D-mu05"] == "does not hold"
 
 
-def test_the_misprints_are_explained_by_their_neighbours():
+def test_misprints_explained_by_neighbours():
     keys = [("t2", "0.05", "10", "1.2"), ("t2", "0.05", "10", "2.4"), ("t1", "0.05", "10", "2.4")]
     rows = {
         key: (page.solve_table_1_row if key[0] == "t1" else page.solve_table_2_row)(
@@ -123,9 +123,7 @@ def row_of_another_model(key, rate=1.0, places=0, weight=1.0):
         ),
     ],
 )
-def test_every_cell_turns_on_a_falsified_model_of_its_own_table(
-    monkeypatch, arrival_rate, capacity
-):
+def test_every_cell_turns_on_falsified_table(monkeypatch, arrival_rate, capacity):
     keys = [key for key in page.list_printed_rows() if key[1:3] == (arrival_rate, capacity)]
     assert keys
     monkeypatch.setattr(page, "list_printed_rows", lambda: keys)
@@ -140,7 +138,7 @@ def test_every_cell_turns_on_a_falsified_model_of_its_own_table(
     assert cells <= turned
 
 
-def test_the_choices_are_those_that_give_the_printed_counts(monkeypatch):
+def test_choices_give_printed_counts(monkeypatch):
     found = solved(monkeypatch)
     assert page.find_common_references(found) == [(1, 1, 1), (2, 1, 2), (3, 0, 0)]
     counts = page.tabulate_references(found, document=True)
@@ -148,7 +146,7 @@ def test_the_choices_are_those_that_give_the_printed_counts(monkeypatch):
     assert (counts["N_iter as printed"] < 0.1 * counts["reference states"]).all()
 
 
-def test_a_table_is_shown_as_computed_as_printed_and_as_their_difference(monkeypatch):
+def test_table_shown_printed_and_computed(monkeypatch):
     found = solved(monkeypatch)
     computed = page.tabulate_computed(found, "t1", document=True)
     assert list(computed.columns[:4]) == ["C_s", "N_s", "C_d", "optimum"]
@@ -158,14 +156,14 @@ def test_a_table_is_shown_as_computed_as_printed_and_as_their_difference(monkeyp
     assert page.tabulate_printed(found, "t2").loc[("0.1", "5", "1.4"), "N_max"] == "16"
 
 
-def test_columns_have_the_decimals_of_the_draft():
+def test_columns_have_draft_decimals():
     for key in page.list_printed_rows():
         for column in page.COLUMNS[key[0]]:
             digits = printed_rows()[page.cell_id(key, column)].printed.partition(".")[2]
             assert len(digits) == page.DECIMALS.get(column, 0)
 
 
-def test_rows_of_a_readers_own_replace_the_printed_ones():
+def test_own_rows_replace_printed():
     assert page.list_own_rows([], 0, []) == page.list_printed_rows()
     rows = page.list_own_rows([], 30, [0.7])
     assert {(key[2], float(key[3])) for key in rows} == {("30", 0.7)}
@@ -183,7 +181,7 @@ def test_rows_of_a_readers_own_replace_the_printed_ones():
     assert page.list_own_rows([5.0], 0, [], 27.1)
 
 
-def test_rows_of_a_readers_own_are_solved_and_shown():
+def test_own_rows_are_solved():
     rows = page.list_own_rows([0.5], 3, [0.7])
     found = page.solve_tables(rows, tolerance=1e-9)
     assert page.saves_more_uncapped(found)
@@ -195,7 +193,7 @@ def test_rows_of_a_readers_own_are_solved_and_shown():
     assert "remark" not in page.tabulate_computed(found, "t2", document=False)
 
 
-def test_the_solutions_say_what_the_tables_of_the_exercises_show():
+def test_solutions_match_exercise_tables():
     table = exercises.tabulate_rounding()
     assert exercises.find_other_minima() == [(0.01, 5), (0.05, 5), (0.1, 10)]
     assert list(table.index[table["control saves least"] == "no"]) == exercises.find_other_minima()

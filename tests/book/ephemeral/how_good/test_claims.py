@@ -71,7 +71,7 @@ def true():
     )
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model(true):
+def test_verdicts_turn_on_falsified_models(true):
     undrifted = simulate_self_tuning(FOUR, FOUR, LAW, OBSERVED, 400, 3, seed=4)[0]
     blind = seen(dict.fromkeys(OBSERVED, OBSERVED["none observed"]))
     exchanged = seen({name: ~shown for name, shown in OBSERVED.items()})
@@ -95,7 +95,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true):
     )
 
 
-def test_the_verdicts_of_the_documents_own_model(true):
+def test_verdicts_of_the_document(true):
     found = verdicts(page.claims(true))
     assert found == {
         "A-r-intro-static": "context",
@@ -107,12 +107,12 @@ def test_the_verdicts_of_the_documents_own_model(true):
     }
 
 
-def test_visits_elsewhere_need_observation_only_where_expected_contents_give_none(true):
+def test_visits_elsewhere_need_observation(true):
     rotating = replace(true, single=long_run_cycle(FOUR, "round-robin", 1))
     assert verdicts(page.claims(rotating))["A-r-intro-dynamic"] == "holds"
 
 
-def test_what_is_regained_is_a_share():
+def test_regained_gain_is_share():
     rewards = {"none observed": [1.0, 2.0], "half": [2.0, 3.0], INFORMED: [3.0, 4.0]}
     found = regained_share({name: np.array(values) for name, values in rewards.items()}, "half")
     assert found.value == pytest.approx(0.5)
@@ -120,7 +120,7 @@ def test_what_is_regained_is_a_share():
 
 
 @pytest.mark.parametrize(("more", "found"), [(1.0, True), (0.1, False)])
-def test_a_policy_tunes_itself_where_it_earns_clearly_more(more, found):
+def test_tuning_needs_clear_gain(more, found):
     blind = np.array([1.0, 2.0, 3.0])
     noise = np.array([-0.1, 0.1, 0.0])
     assert (
@@ -128,14 +128,14 @@ def test_a_policy_tunes_itself_where_it_earns_clearly_more(more, found):
     )
 
 
-def test_the_closed_form_has_no_error_and_the_index_of_another_age_has(monkeypatch):
+def test_formula_error_detects_wrong_age(monkeypatch):
     assert page.formula_error(FOUR) < 1e-12
     late = lambda s, ages: whittle_index_at_age(s, ages + 1)  # noqa: E731
     monkeypatch.setattr(page, "whittle_index_at_age", late)
     assert page.formula_error(FOUR) > 0.01
 
 
-def test_optimality_rows_respect_the_order_of_bounds():
+def test_rewards_respect_bounds():
     rows = sweep(
         compare_with_optimum, [(3, 1), (4, 2)], seed=1, replications=6, jobs=1, progress=False
     )
@@ -145,7 +145,7 @@ def test_optimality_rows_respect_the_order_of_bounds():
         assert 1 - 1e-9 <= row["bound"] <= row["fluid"] + 1e-9
 
 
-def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
+def test_unsolved_set_sampled_again(monkeypatch):
     solved = shared.optimal_cycle
     calls = []
 
@@ -162,7 +162,7 @@ def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
     assert all(row["whittle"] <= 1 + 1e-7 for row in rows)
 
 
-def test_sentences_on_lists_and_trivial_cycles_turn_with_the_rows():
+def test_list_sentences_turn_with_rows():
     rows = {"list, fluid": [1.0, 1.0], "list, relaxed": [1.1, 1.2]}
     table = pd.DataFrame(rows).T
     assert page.collect_policy_predicates(table) == {"fluid-list-below": True}
@@ -186,7 +186,7 @@ def test_sentences_on_lists_and_trivial_cycles_turn_with_the_rows():
     assert page.count_trivial(sets[::2])["some-nontrivial"] is False
 
 
-def test_where_the_truth_adds_nothing_there_is_nothing_to_win_back():
+def test_no_gain_nothing_regained():
     rewards = {"none observed": np.array([1.0, 2.0]), "half": np.array([2.0, 3.0])}
     won, known = gain_from_true_rates({**rewards, INFORMED: np.array([3.0, 4.0])}, "half")
     assert (won, known.value) == pytest.approx((0.5, 2.0))

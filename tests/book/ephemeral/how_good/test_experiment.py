@@ -20,13 +20,13 @@ from book.ephemeral.how_good import (
 LAW = Utility("exponential")
 
 
-def test_bunching_leaves_expected_contents_alone():
+def test_bunching_keeps_expected_contents():
     arms = four_sources()
     np.testing.assert_allclose(bunched(arms, 40).u_star, arms.u_star, rtol=1e-15)
     np.testing.assert_allclose(bunched(arms, 40).arrival_rate, arms.arrival_rate / 40)
 
 
-def test_what_is_bunched_is_worth_observing():
+def test_bunched_content_worth_observing():
     seen = {"all": True, "none": False}
     table, last = measure_reward_by_observation(
         four_sources(), LAW, [1.0, 125.0], seen, 1, 2000, 4, seed=2
@@ -40,7 +40,7 @@ def test_what_is_bunched_is_worth_observing():
     assert last["all"].mean() == pytest.approx(reward[125.0, "all"])
 
 
-def test_others_are_crawled_when_the_popular_hold_little():
+def test_others_crawled_when_popular_empty():
     visits = measure_visits_by_content(bunched(four_sources(), 25), LAW, 2, 400, 2, seed=3)
     assert visits.shape == (4,)
     assert visits[0] > 0.1 > visits[-1]
@@ -48,7 +48,7 @@ def test_others_are_crawled_when_the_popular_hold_little():
     assert measure_visits_by_content(four_sources(), LAW, 2, 200, 1, seed=3).mean() < 0.05
 
 
-def test_a_change_is_noticed_where_it_is_seen():
+def test_observed_change_is_followed():
     arms = four_sources()
     truth = replace(arms, arrival_rate=arms.arrival_rate * np.array([1, 1, 4, 1]))
     third = np.arange(4) == 2
@@ -61,7 +61,7 @@ def test_a_change_is_noticed_where_it_is_seen():
     assert rewards[INFORMED].mean() >= rewards["third"].mean() - 1
 
 
-def test_joint_ages_grow_with_the_sources():
+def test_joint_ages_grow_with_sources():
     three, four = (count_joint_ages(size, 2, seed=1) for size in (3, 4))
     assert len(three) == len(four) == 2
     assert 0 < max(three) < max(four)
@@ -70,7 +70,7 @@ def test_joint_ages_grow_with_the_sources():
         count_joint_ages(2, 0, seed=1)
 
 
-def test_all_sources_crawled_at_each_epoch_have_period_one():
+def test_full_budget_has_period_one():
     periods = find_periods(3, 2, seed=1)
     assert len(periods) == 6
     full = periods[periods.budget == 3]
@@ -79,7 +79,7 @@ def test_all_sources_crawled_at_each_epoch_have_period_one():
     assert periods.period.max() > 1
 
 
-def test_some_set_has_cycles_of_unlike_rewards():
+def test_cycles_of_unequal_rewards_occur():
     found = find_cycles(7, 1)
     assert (found.worst <= found.start).all()
     assert (found.start <= found.best).all()
@@ -108,6 +108,6 @@ def test_some_set_has_cycles_of_unlike_rewards():
         ),
     ],
 )
-def test_wrong_input_is_named(call, message):
+def test_wrong_argument_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call(four_sources())

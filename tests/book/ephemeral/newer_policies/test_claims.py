@@ -55,7 +55,7 @@ def true():
     )
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model(true):
+def test_verdicts_turn_on_falsified_models(true):
     robin, two = instances_of_round_robin(), instances((2, 1))
     expected = true.copies[true.copies.content == "expected"].assign(content="random")
     assert_all_turn(
@@ -69,14 +69,14 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true):
     )
 
 
-def test_round_robin_is_played_and_not_written_over_the_index():
+def test_round_robin_differs_from_index():
     true, wrong = instances((3, 1), (4, 2)), instances_of_round_robin()
     assert wrong["whittle"].tolist() == wrong["round-robin"].tolist()
     assert wrong["round-robin"].tolist() == pytest.approx(true["round-robin"].tolist())
     assert (wrong["period"] != true["period"]).any()
 
 
-def test_the_verdicts_of_the_documents_own_model(true):
+def test_verdicts_of_the_document(true):
     assert verdicts(page.claims(true)) == {
         "A-r-intro-asym": "holds under",
         "A-s-asym-ww": "context",
@@ -84,7 +84,7 @@ def test_the_verdicts_of_the_documents_own_model(true):
     }
 
 
-def test_words_on_sources_alike_follow_the_gap(true):
+def test_equal_sources_sentence_follows_gap(true):
     four_types = replace(true, alike=measure_alike_gaps(FOUR, 2, (5, 15)))
     contexts = [{row.id: row.context for row in page.claims(r)} for r in (true, four_types)]
     assert "no gap up to rounding" in contexts[0]["A-s-asym-ww"]

@@ -23,7 +23,7 @@ def gap_curves(content="random", last=(1e-5, 2e-5)):
     return pd.DataFrame(rows).assign(sources="Table 1")
 
 
-def test_copies_that_start_alike_keep_the_gap_of_one_copy():
+def test_equal_starts_keep_one_copys_gap():
     study = measure_random_set_gaps(5, 40, seed=3)
     assert study.instance.tolist() == list(range(5))
     for row in study[study.exact].itertuples():
@@ -34,7 +34,7 @@ def test_copies_that_start_alike_keep_the_gap_of_one_copy():
         assert row.random >= -1e-12
 
 
-def test_gap_of_table_1_stays_with_expected_and_falls_with_random_content():
+def test_table_1_gap_by_content():
     gaps = measure_gaps_by_copies(
         four_sources(), 2, Utility("exponential"),
         sizes=[1, 50], random_sizes=[1, 30], runs=3, horizon=1500, seed=5,
@@ -51,7 +51,7 @@ def test_gap_of_table_1_stays_with_expected_and_falls_with_random_content():
     assert (gaps.gap <= gaps.high).all()
 
 
-def test_a_gap_closes_where_every_curve_of_random_content_does():
+def test_gap_closes_with_every_curve():
     assert gap_closes(gap_curves())
     assert not gap_closes(gap_curves(last=(0.001, 0.02)))
     expected = gap_curves("expected", last=(0.09, 0.1))
@@ -61,7 +61,7 @@ def test_a_gap_closes_where_every_curve_of_random_content_does():
     )
 
 
-def test_no_policy_beats_the_optimum_and_two_levels_lose_nothing_with_copies():
+def test_no_policy_beats_optimum():
     one = page.measure_losses_of_one_copy(2, 120, 2, seed=1)
     assert set(one) == set(page.LABELS)
     for name in ("index", "timetable", "two-level", "lp-update"):
@@ -76,7 +76,7 @@ def test_no_policy_beats_the_optimum_and_two_levels_lose_nothing_with_copies():
 
 
 @pytest.mark.slow
-def test_hard_sets_against_the_numbers_found_by_search():
+def test_hard_sets_match_search():
     three, five = (page.compute_hard_rewards().loc[f"{size} sources"] for size in ("three", "five"))
     assert three["index below bound"] == pytest.approx(0.0390, abs=5e-5)
     assert three["optimum"] == pytest.approx(0.7592677, abs=5e-8)
@@ -85,11 +85,11 @@ def test_hard_sets_against_the_numbers_found_by_search():
         assert row["index"] < row["timetable"] <= row["optimum"] * (1 + 1e-12) <= row["bound"]
 
 
-def test_chains_without_a_period_are_few():
+def test_aperiodic_chains_are_few():
     assert 0.0 < page.aperiodic_share(60, seed=1) < 0.5
 
 
-def test_sentences_on_newer_policies_turn_with_the_losses():
+def test_sentences_turn_with_losses():
     one = {"index": 0.01, "lp-update": 0.02, "ftva": 0.03}
     ahead = page.collect_loss_values({name: np.array([[loss]]) for name, loss in one.items()})
     assert (ahead["five-too-few"], ahead["index-ahead"]) == (True, True)
@@ -112,6 +112,6 @@ def test_sentences_on_newer_policies_turn_with_the_losses():
         ),
     ],
 )  # fmt: skip
-def test_wrong_input_is_named(call, argument):
+def test_wrong_argument_is_named(call, argument):
     with pytest.raises(ValueError, match=f"^{argument} "):
         call()

@@ -51,7 +51,7 @@ def free_at_one(chain):
     return replace(chain, costs=costs, transitions=[passive.tocsr(), chain.transitions[1]])
 
 
-def test_the_verdicts_on_the_draft(found, policies):
+def test_verdicts_of_the_draft(found, policies):
     said = verdicts(claims(found, policies))
     wrong = ["D-fict", "D-eq19", "D-eq20", "D-multichain", "D-lem4", "D-lem4-1b", "D-lem4-3",
              "D-lem4-order", "D-lem4-order-zero"]  # fmt: skip
@@ -92,7 +92,7 @@ def server_that_waits_for_two(model, state, action):
     return law
 
 
-def test_every_computed_verdict_turns(found, policies, monkeypatch):
+def test_computed_verdicts_turn(found, policies, monkeypatch):
     chain, one = found.chain, full_chain(RobotControl(1, 0.4, 1.0, 2, 1.0))
     busier = full_chain(replace(MODEL, arrival_rate=0.5))
     monkeypatch.setattr(module, "transition", server_that_waits_for_two)
@@ -136,14 +136,14 @@ def test_every_computed_verdict_turns(found, policies, monkeypatch):
     )
 
 
-def test_all_policies_of_a_small_process_are_evaluated():
+def test_small_process_policies_all_evaluated():
     model = RobotControl(1, 0.4, 1.0, 2, 1.0)
     found = page.evaluate_all_policies(full_chain(model))
     assert len(found.costs) == 2**6
     assert found.costs.min() == pytest.approx(model.solve().gain)
 
 
-def test_two_robots_have_policies_with_two_classes(policies):
+def test_two_robots_have_two_classes(policies):
     assert set(policies.classes) == {1, 2}
     gain = RobotControl(2, 0.4, 1.0, 2, 1.0).solve().gain
     assert policies.costs.min() == pytest.approx(gain, rel=1e-6)

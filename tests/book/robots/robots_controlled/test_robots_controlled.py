@@ -16,7 +16,7 @@ def found():
     return page.solve_figures([RobotControl(16, 0.1, 1.0, 5, g) for g in (1.0, 1.4, 2.0)])
 
 
-def test_the_verdicts_of_the_documents_own_models(found):
+def test_verdicts_of_the_document(found):
     said = verdicts(page.claims(found))
     numbers = [f"D-fig{k}-{what}" for k in (6, 7, 8) for what in ("cost", "it")]
     assert {said[id] for id in numbers} == {"matches under"}
@@ -27,7 +27,7 @@ def test_the_verdicts_of_the_documents_own_models(found):
     assert page.count_printed_updates(found, [254, 255, 256]) == [3, 3, 4]
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model(found, monkeypatch):
+def test_verdicts_turn_on_falsified_models(found, monkeypatch):
     other = page.solve_figures([RobotControl(12, 0.1, 1.0, 4, g) for g in (1.1, 1.5, 2.1)])
     middle = found.models[1]
     kept = {step: page.proposition_4(middle, step=1.05 - step).updates for step in found.updates}
@@ -66,7 +66,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(found, monkeypatch):
     assert_turns(page.claims, (found,), (other,), numbers + inputs)
 
 
-def test_the_words_on_the_curves_follow_from_them(found):
+def test_curve_sentence_follows_curves(found):
     assert page.describe_curves(found.optima).startswith("The more")
     assert "share one curve" in page.describe_curves([found.optima[0], found.optima[0]])
     assert "does not rise" in page.describe_curves(found.optima[::-1])
@@ -75,13 +75,13 @@ def test_the_words_on_the_curves_follow_from_them(found):
     assert "Not every" in page.describe_curves([found.optima[0], mixed])
 
 
-def test_a_census_counts_all_models():
+def test_census_counts_all_models():
     counted = page.count_curves(12, np.random.default_rng(1))
     assert counted.instances == counted.curves == 12
     assert 0 <= counted.tiny < 12
 
 
-def test_the_solutions_say_what_their_tables_show():
+def test_solutions_match_tables():
     declined = exercises.count_declined_states()["states with q < K that decline"]
     assert declined.is_monotonic_decreasing
     fast = exercises.solve_four_fast_robots()
@@ -90,7 +90,7 @@ def test_the_solutions_say_what_their_tables_show():
     assert set(fast["loss rate"][:4]) == {"0.0000"}
 
 
-def test_a_tight_run_whose_stop_rounding_hides_is_left_out_and_no_claim_rests_on_the_others(found):
+def test_hidden_stop_leaves_run_out(found):
     """Of queues that are hardly ever short of pages relative values are too large for that stop."""
     assert page.run_to_tight_stop(RobotControl(16, 0.1, 0.01, 4, 2.05), step=0.5) is None
     assert len(found.limits) == page.STARTS

@@ -14,7 +14,7 @@ from tests.support import assert_turns, verdicts
 TRUE = page.Checks(1e-14, 1e-9, 0, 6, 1e-12, 0.0, 0.0)
 
 
-def test_the_announced_work_is_done():
+def test_announced_work_is_done():
     said = verdicts(page.claims(TRUE))
     future = [said[f"D-fut-{name}"] for name in ("general", "alike", "hetero", "open", "area")]
     assert set(future) == {"done"}
@@ -35,11 +35,11 @@ def test_the_announced_work_is_done():
         ({"alike": 1e-3}, "D-fut-alike"),
     ],
 )
-def test_a_model_that_disagrees_leaves_it_open(wrong, row):
+def test_disagreement_leaves_it_open(wrong, row):
     assert_turns(page.claims, (TRUE,), (replace(TRUE, **wrong),), [row])
 
 
-def test_the_checks_of_the_models_hold():
+def test_model_checks_hold():
     closed, balance = page.measure_errors([0.4, 6.0], [0.0, 4.0], 5)
     assert closed < 1e-10
     assert balance < 1e-6
@@ -51,7 +51,7 @@ def test_the_checks_of_the_models_hold():
     assert (losses > 1e-9).any()
 
 
-def test_more_variability_needs_fewer_robots_where_losses_weigh():
+def test_variability_needs_fewer_robots():
     found = page.solve_by_variability([0.4, 6.0], [0.0, 1.0, 4.0], 0.1, 5)
     assert 0.4 < critical_gamma(5) < 6.0
     assert (np.diff(found.loads[0]) < 0).all()
@@ -67,13 +67,13 @@ def test_more_variability_needs_fewer_robots_where_losses_weigh():
     assert not page.falls_below_critical(found, 0.1)
 
 
-def test_control_saves_and_any_idle_robot_saves_more():
+def test_control_and_idle_robots_save():
     scan = page.scan_fleets([0.0, 0.06], 2.0, 6)
     assert (scan["cost, controlled"] < scan["cost, fixed"]).all()
     assert (scan["cost, controlled, any idle robot"] <= scan["cost, controlled"] + 1e-12).all()
     assert scan["fast, fixed"].is_monotonic_decreasing
 
 
-def test_one_fast_robot_is_better_than_two_slow_ones_in_the_examples_of_the_exercise():
+def test_one_fast_beats_two_slow():
     table = exercises.compare_fast_and_slow()
     assert (table["cost, fast"] < table["cost, slow"]).all()

@@ -15,14 +15,14 @@ from book.robots.robots_general import (
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_draws_have_the_moments_of_the_law(law):
+def test_draws_have_law_moments(law):
     exact = make_service_law(law, 3.0)
     drawn = make_sampler(law, 3.0)(np.random.default_rng(1), 400_000)
     assert drawn.mean() == pytest.approx(1.0, abs=0.015)
     assert drawn.var() == pytest.approx(exact.variation, abs=0.15)
 
 
-def test_simulated_costs_are_the_exact_ones():
+def test_simulated_costs_match_exact():
     model = {"arrival_rate": 0.12, "capacity": 4, "gamma": 1.2}
     cases = [
         make_fixed_case("hyper-exponential", variation=3.0, **model),
@@ -35,6 +35,6 @@ def test_simulated_costs_are_the_exact_ones():
     assert count_covering_intervals(check.assign(exact=2 * check["exact"])) == 0
 
 
-def test_wrong_laws_are_named():
+def test_wrong_law_is_named():
     with pytest.raises(ValueError, match=r"law must be one of constant, .*, got 'uniform'"):
         make_service_law("uniform", 1.0)
