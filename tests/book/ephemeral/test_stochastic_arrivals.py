@@ -272,5 +272,5 @@ def test_slow_source_is_named():
     """Its error falls with the number of points, which grows beyond what a page can wait for."""
     slow = Sources([2.0, 3.0], [2.0, 1.0], [1e-3, 1e-6], names=["quick", "slow"])
     law = Utility("gamma", variation=150.0)
-    with pytest.raises(NotConverged, match="sources must forget faster: source 'quick' keeps"):
+    with pytest.raises(NotConverged, match=r"sources .* 'quick'"):
         bound_reward_of_law(slow, law, 2, 2e-6)

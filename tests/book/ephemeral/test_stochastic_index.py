@@ -355,18 +355,18 @@ def test_deviation_is_ratio():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "argument"),
     [
-        (lambda: follow_threshold([1.0], 0.5, 0), r"threshold must be a number in \(0, inf\)"),
-        (lambda: follow_threshold([1.0], 1.0, 1), r"alpha must be .* \(0, 1\), got 1.0"),
-        (lambda: simulate_discounted_reward([[1.0]] * 2, 0.5, 1, 1, 1, 1.0), "discount must be"),
-        (lambda: printed_average_reward(1.5, 1, 1, 1), r"alpha must be .* \(0, 1\), got 1.5"),
-        (lambda: printed_average_reward(0.5, 1, 1, 0), "epochs_between must be .* got 0"),
-        (lambda: closed_form_deviation(four_sources(), [], [1.0]), "curves must number 4"),
+        (lambda: follow_threshold([1.0], 0.5, 0), "threshold"),
+        (lambda: follow_threshold([1.0], 1.0, 1), "alpha"),
+        (lambda: simulate_discounted_reward([[1.0]] * 2, 0.5, 1, 1, 1, 1.0), "discount"),
+        (lambda: printed_average_reward(1.5, 1, 1, 1), "alpha"),
+        (lambda: printed_average_reward(0.5, 1, 1, 0), "epochs_between"),
+        (lambda: closed_form_deviation(four_sources(), [], [1.0]), "curves"),
     ],
 )
-def test_wrong_argument_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_argument_is_named(call, argument):
+    with pytest.raises(ValueError, match=f"^{argument} "):
         call()
 
 

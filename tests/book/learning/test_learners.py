@@ -171,7 +171,7 @@ def test_many_sources_drop_large_learners():
 
 
 def test_budget_above_sources_refused():
-    with pytest.raises(ValueError, match=r"budget must be an integer in \[1, 4\], got 5"):
+    with pytest.raises(ValueError, match=r"^budget "):
         page.list_learners(four_sources(), 5)
 
 

@@ -66,7 +66,7 @@ def test_joint_ages_grow_with_sources():
     assert len(three) == len(four) == 2
     assert 0 < max(three) < max(four)
     assert count_joint_ages(3, 1, seed=1) == three[:1]
-    with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"^sets "):
         count_joint_ages(2, 0, seed=1)
 
 
@@ -88,26 +88,14 @@ def test_cycles_of_unequal_rewards_occur():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "argument"),
     [
-        (
-            lambda s: measure_visits_by_content(s, LAW, 4, 40, 1, 1),
-            r"popular .* in \[1, 3\], got 4",
-        ),
-        (
-            lambda s: measure_visits_by_content(s, LAW, 2, 3, 1, 1),
-            "horizon must be .* at least 4, got 3",
-        ),
-        (
-            lambda s: measure_visits_by_content(s, LAW, 2, 40, 0, 1),
-            "runs must be .* at least 1, got 0",
-        ),
-        (
-            lambda s: simulate_self_tuning(s, s, LAW, {}, 60, 0, 1),
-            "runs must be .* at least 1, got 0",
-        ),
+        (lambda s: measure_visits_by_content(s, LAW, 4, 40, 1, 1), "popular"),
+        (lambda s: measure_visits_by_content(s, LAW, 2, 3, 1, 1), "horizon"),
+        (lambda s: measure_visits_by_content(s, LAW, 2, 40, 0, 1), "runs"),
+        (lambda s: simulate_self_tuning(s, s, LAW, {}, 60, 0, 1), "runs"),
     ],
 )
-def test_wrong_argument_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_argument_is_named(call, argument):
+    with pytest.raises(ValueError, match=f"^{argument} "):
         call(four_sources())
