@@ -232,7 +232,7 @@ def falsified(patch):
         "readings exchanged": of_rule(
             gradients=patched(
                 page,
-                "readings",
+                "list_readings",
                 lambda _: exchanged,
                 lambda: page.tabulate_gradient_errors(page.check_gradients(TWO, AT[:1], 2.0)),
             )
