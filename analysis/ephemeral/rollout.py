@@ -95,11 +95,11 @@ def follow(
     *,
     price: float | None = None,
     ahead: int = 30,
-) -> Floats:
-    """Return the reward of each epoch under "whittle", "lagrangian" or "rollout", compiled.
+) -> tuple[Floats, Floats]:
+    """Return the rewards of the epochs under one of `RULES`, and the last ages.
 
-    The crawls are those of the policies by age, from given ages of shape (N,); for long runs of
-    many sources with costs of 1. ValueError names the argument, its value and the allowed range.
+    The crawls are those of the policies by age, from given ages of shape (N,), compiled for long
+    runs of many sources with costs of 1. ValueError names the argument, its value and the range.
     """
     check_kind("sources", sources, Sources)
     check_unit_costs(sources)
@@ -113,7 +113,7 @@ def follow(
         RULES[rule], sources.u_star, sources.decay, priced.due, priced.price, age, budget,
         check_integer("ahead", ahead, 1), rewards,
     )  # fmt: skip
-    return rewards
+    return rewards, age
 
 
 @njit

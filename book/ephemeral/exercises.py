@@ -22,6 +22,7 @@ from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
 from analysis.ephemeral.theory.printed import printed_index
+from book.ephemeral.lagrangian_index import make_lockstep
 
 
 def _scale_sources(utility: list[float], decay: float) -> Sources:
@@ -232,6 +233,23 @@ def _with_a_fleeting_source(brings: float) -> Sources:
         np.array([1.0, 0.7, 1.0, 0.08]),
         np.array([20.0, 0.35, 0.7, 0.21]),
     )
+
+
+def solve_lagrangian_index() -> dict[str, float]:
+    """Return numbers in the solutions of the exercises on the page of this name.
+
+    Keys: ``solution-third``, the index policy's loss in lockstep with a third of the content kept,
+    and ``solution-apart``, that of half of it kept and B one epoch younger than A.
+    """
+    kept, edge = 1 / 3, 1e-5
+    first, second = (1 - kept) ** 2, (1 - kept) ** 2 * (1 + 2 * kept)
+    third = make_lockstep(second - edge, first + edge, kept)
+    half = make_lockstep(0.5 - edge, 0.25 + edge)
+    apart = long_run_cycle(half, "whittle", 2, initial_age=[2, 1, 1, 1])
+    return {
+        "solution-third": _loss(third, 2, long_run_cycle(third, "whittle", 2).average_reward),
+        "solution-apart": _loss(half, 2, apart.average_reward),
+    }
 
 
 def reward_when_allowed(sources: Sources, least_age: int, horizon: int) -> float:

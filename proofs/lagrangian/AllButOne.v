@@ -1,4 +1,4 @@
-(** All sources but one are crawled in each epoch (M = N - 1): every policy that ranks by sign,
+(** [lagrangian-all-but-one]: All sources but one are crawled in each epoch (M = N - 1): every policy that ranks by sign,
    such as
     Whittle's index and the Lagrangian index, loses nothing against the bound from the third epoch
       on,

@@ -1,4 +1,4 @@
-(** The Lagrangian index of sources that are crawled at whole epochs: its closed form,
+(** [lagrangian-identity]: The Lagrangian index of sources that are crawled at whole epochs: its closed form,
    and what every
     policy loses against the bound, epoch by epoch.
 

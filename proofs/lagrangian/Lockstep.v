@@ -1,4 +1,4 @@
-(** The lockstep: four sources, two crawls an epoch. A and B fade by half in an epoch,
+(** [lagrangian-lockstep]: The lockstep: four sources, two crawls an epoch. A and B fade by half in an epoch,
    C and F at once.
     While A and B have one age, Whittle's index crawls {A, B} and {C, F} in turn for ever,
       though {A, C}

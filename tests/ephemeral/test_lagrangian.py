@@ -407,7 +407,7 @@ def test_tuned_price_approaches_the_solved_one():
             age += 1
             age[arms] = 1
         assert policy.price == pytest.approx(crawl_price(sources, 20), rel=0.02)
-        index = follow(sources, "whittle", 20, ages, 2000)
+        index, _ = follow(sources, "whittle", 20, ages, 2000)
         lost.append([1 - np.mean(run[1000:]) / bound for run in (rewards, index)])
     tuned, index = np.mean(lost, axis=0)
     assert tuned < index

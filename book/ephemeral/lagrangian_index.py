@@ -1,0 +1,478 @@
+"""What the index policy can lose, and what the Lagrangian index loses where the index does.
+
+Exact losses are those of cycles; losses of many sources are averages over the second half of a run
+of the compiled loop, of the terms of the loss identity, so that no run is above the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats, Ints
+from analysis.ephemeral.instances import random_set, random_sources
+from analysis.ephemeral.lagrangian import PricedSources, crawl_price
+from analysis.ephemeral.optimum.exact import optimal_cycle
+from analysis.ephemeral.policies import (
+    LagrangianPolicy,
+    Observation,
+    TunedLagrangianPolicy,
+    WhittlePolicy,
+)
+from analysis.ephemeral.relaxed import relaxed_problem
+from analysis.ephemeral.rollout import RolloutPolicy, follow
+from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.sources import Sources
+from analysis.results import Estimate
+from scorecard import COLOURS, figure, plus_minus, save_figure, save_table
+
+#: Most sources of sets on which the rollout is played.
+ROLLED = 100
+#: Sources crawled at each epoch, one in so many.
+ONE_IN = 10
+#: Sources and sets on which the price is wrong.
+PRICED = 200
+NAMES = "ABCF"
+_FAST = 25.0  # decay of C and F: nothing is left after an epoch
+
+
+def make_sources(u_star: Sequence[float], decay: Sequence[float]) -> Sources:
+    """Return sources of given u* and decay, with utilities of 1."""
+    rate = np.asarray(decay, dtype=float)
+    return Sources(np.asarray(u_star) * rate, np.ones(rate.size), rate)
+
+
+def make_lockstep(u_c: float, u_f: float, kept: float = 0.5) -> Sources:
+    """Return A and B, which keep a share of their content in an epoch, and C and F, which fade."""
+    decay = -np.log(kept)
+    return make_sources([1.0, 1.0, u_c, u_f], [decay, decay, _FAST, _FAST])
+
+
+def measure_lockstep(edge: float) -> pd.DataFrame:
+    """Return what index and Lagrangian index lose of the exact optimum near their suprema."""
+    rows = [measure_one_lockstep("index", 0.5 - edge, 0.25 + edge, None, 0.1)]
+    for theta in (0.0, 0.5, 1.0):
+        u_c, u_f = (3 + theta) / 8 - edge, (2 + theta) / 8 + edge
+        rows.append(measure_one_lockstep("Lagrangian index", u_c, u_f, theta, 1 / (18 + 2 * theta)))
+    return pd.DataFrame(rows)
+
+
+def measure_one_lockstep(
+    name: str, u_c: float, u_f: float, theta: float | None, supremum: float
+) -> dict[str, object]:
+    sources = make_lockstep(u_c, u_f)
+    relaxed = relaxed_problem(sources, 2)
+    policy: WhittlePolicy | LagrangianPolicy = WhittlePolicy(sources)
+    if theta is not None:
+        low, high = relaxed.smallest_subsidy, relaxed.subsidy
+        policy = LagrangianPolicy(sources, low + theta * (high - low))
+    cycle = long_run_cycle(sources, policy, 2)
+    best = optimal_cycle(sources, 2).average_reward
+    return {
+        "policy": name,
+        "price": "none" if theta is None else {0.0: "lowest", 0.5: "middle", 1.0: "highest"}[theta],
+        "content of C": u_c,
+        "content of F": u_f,
+        "optimum below bound": 1 - best / relaxed.bound,
+        "loss": 1 - cycle.average_reward / best,
+        "supremum": supremum,
+    }
+
+
+def make_worse_set() -> Sources:
+    """Return four sources of due ages 1, 2, 3 and 6, on which the Lagrangian index is worse."""
+    return make_sources([1.0, 1.75, 1.7, 1.3], -np.log([0.001, 0.45, 0.56, 0.6]))
+
+
+def measure_worse_set(starts: int, seed: int) -> dict[str, float]:
+    """Return the losses of both indices there: least and largest over starts and multipliers."""
+    sources, rng = make_worse_set(), np.random.default_rng([seed, 1])
+    relaxed = relaxed_problem(sources, 2)
+    best = optimal_cycle(sources, 2).average_reward
+    prices = np.linspace(relaxed.smallest_subsidy, relaxed.subsidy, 3)
+    index, lagrangian = [], []
+    for _ in range(starts):
+        ages = rng.integers(1, 20, 4)
+        cycle = long_run_cycle(sources, "whittle", 2, initial_age=ages)
+        index.append(1 - cycle.average_reward / best)
+        for price in prices.tolist():
+            cycle = long_run_cycle(sources, LagrangianPolicy(sources, price), 2, initial_age=ages)
+            lagrangian.append(1 - cycle.average_reward / best)
+    return {
+        "worse-starts": starts,
+        "worse-index-low": min(index),
+        "worse-index-high": max(index),
+        "worse-low": min(lagrangian),
+        "worse-high": max(lagrangian),
+        "worse-is-worse": min(lagrangian) > max(index),
+    }
+
+
+def measure_losses_of_four(instances: int, seed: int) -> pd.DataFrame:
+    """Return what each policy loses of the exact optimum on random sets of four sources."""
+    rows = []
+    for instance in range(instances):
+        sources, budget = random_set(instance, seed)
+        best = optimal_cycle(sources, budget).average_reward
+        policies = {
+            "index": WhittlePolicy(sources),
+            "Lagrangian index": LagrangianPolicy(sources),
+            "rollout": RolloutPolicy(sources),
+        }
+        for name, policy in policies.items():
+            cycle = long_run_cycle(sources, policy, budget)
+            loss = max(1 - cycle.average_reward / best, 0.0)
+            rows.append((instance, budget, name, loss if loss > 1e-9 else 0.0))
+    return pd.DataFrame(rows, columns=["instance", "budget", "policy", "loss"])
+
+
+def measure_run(
+    sources: Sources, rule: str, ages: Ints, horizon: int, price: float | None = None
+) -> float:
+    """Return the mean loss in the second half of a run, as a share of the bound.
+
+    It is counted at the relaxed problem's price, with the bias of the ages at both ends, whatever
+    price the policy ranks at.
+    """
+    budget = len(sources) // ONE_IN
+    priced = PricedSources(sources, crawl_price(sources, budget))
+    _, middle = follow(sources, rule, budget, ages, horizon // 2, price=price)
+    rewards, last = follow(
+        sources, rule, budget, middle.astype(np.int64), horizon - horizon // 2, price=price
+    )
+    return _count_loss(priced, budget, rewards, middle, last)
+
+
+def _count_loss(
+    priced: PricedSources, budget: int, rewards: Floats, first: Floats, last: Floats
+) -> float:
+    bound = priced.bound(budget)
+    carried = float((priced.bias(first) - priced.bias(last)).sum()) / rewards.size
+    return (bound - float(rewards.mean()) + carried) / bound
+
+
+def measure_losses_by_size(
+    sizes: Sequence[int], sets: int, horizon: int, seed: int
+) -> pd.DataFrame:
+    """Return the losses of random sets of sources that all differ, from spread starting ages."""
+    rows = []
+    for size in sizes:
+        for number in range(sets):
+            sources = random_sources(size, [seed, 9, number])
+            ages = spread_ages(sources, size // ONE_IN, [seed, number])
+            for rule in ("whittle", "lagrangian", "rollout"):
+                if rule != "rollout" or size <= ROLLED:
+                    rows.append((size, number, rule, measure_run(sources, rule, ages, horizon)))
+    return pd.DataFrame(rows, columns=["sources", "set", "policy", "loss"])
+
+
+def measure_losses_by_price(
+    factors: Sequence[float], sets: int, horizon: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return losses at wrong prices, one row a set and factor; and those of index and self-tuning.
+
+    The second has one row a set: ``index``, ``right`` (the solved price), ``tuned``, ``price``,
+    the last self-tuned price as a factor on the solved one.
+    """
+    budget, wrong, other = PRICED // ONE_IN, [], []
+    for number in range(sets):
+        sources = random_sources(PRICED, [seed, 9, number])
+        ages = spread_ages(sources, budget, [seed, number])
+        price = crawl_price(sources, budget)
+        for factor in factors:
+            loss = measure_run(sources, "lagrangian", ages, horizon, factor * price)
+            wrong.append((number, factor, loss))
+        tuned, last = _play_tuned(sources, ages, horizon)
+        right = measure_run(sources, "lagrangian", ages, horizon)
+        index = measure_run(sources, "whittle", ages, horizon)
+        other.append((number, index, right, tuned, last / price))
+    return (
+        pd.DataFrame(wrong, columns=["set", "factor", "loss"]),
+        pd.DataFrame(other, columns=["set", "index", "right", "tuned", "price"]),
+    )
+
+
+def _play_tuned(sources: Sources, ages: Ints, horizon: int) -> tuple[float, float]:
+    """Return the loss of the self-tuned policy, and its last price."""
+    budget, size = len(sources) // ONE_IN, len(sources)
+    policy, hidden = TunedLagrangianPolicy(sources), np.full(size, np.nan)
+    age, middle, rewards = ages.copy(), ages, []
+    for epoch in range(horizon):
+        if epoch == horizon // 2:
+            middle, rewards = age.copy(), []
+        arms = policy.select(Observation(epoch, age.copy(), hidden), budget)
+        rewards.append(float(sources.state_at_age(age)[arms].sum()))
+        age += 1
+        age[arms] = 1
+    priced = PricedSources(sources, crawl_price(sources, budget))
+    ends = middle.astype(float), age.astype(float)
+    assert policy.price is not None
+    return _count_loss(priced, budget, np.array(rewards), *ends), policy.price
+
+
+def measure_losses_by_start(size: int, sets: int, horizon: int, seed: int) -> pd.DataFrame:
+    """Return losses by starting ages: spread, all just crawled, or all never crawled."""
+    rows = []
+    for number in range(sets):
+        sources = random_sources(size, [seed, 11, number])
+        starts = {
+            "spread": spread_ages(sources, size // ONE_IN),
+            "all just crawled": np.ones(size, np.int64),
+            "none ever crawled": np.full(size, 10**6),
+        }
+        for start, ages in starts.items():
+            for rule in ("whittle", "lagrangian"):
+                rows.append((number, start, rule, measure_run(sources, rule, ages, horizon)))
+    return pd.DataFrame(rows, columns=["set", "start", "policy", "loss"])
+
+
+def measure_copies_by_start(copies: int, edge: float) -> dict[str, float]:
+    """Return what the index loses of the bound on copies of the lockstep, by starting ages."""
+    one = make_lockstep(0.5 - edge, 0.25 + edge)
+    sources = one.subset(np.repeat(np.arange(4), copies))
+    bound = relaxed_problem(sources, 2 * copies).bound
+    found = {}
+    for name, ages in (
+        ("copies-equal", np.full(4 * copies, 2)),
+        ("copies-spread", spread_ages(sources, 2 * copies)),
+    ):
+        rewards, _ = follow(sources, "whittle", 2 * copies, ages, 400)
+        found[name] = 1 - float(rewards[200:].mean()) / bound
+    return found
+
+
+# Values and tables
+
+
+LABELS = {"whittle": "index", "lagrangian": "Lagrangian index", "rollout": "rollout"}
+
+
+def _format_loss(losses: pd.Series) -> str:
+    """Mean with its 95% interval over sets, in per cent."""
+    estimate = Estimate.of(losses.to_numpy())
+    return f"{plus_minus(100 * estimate.value, 100 * estimate.half_width)}%"
+
+
+def save_lockstep(frame: pd.DataFrame) -> None:
+    """Save the table of the lockstep."""
+    save_table(
+        "lagrangian-index-lockstep",
+        frame.set_index("policy").drop(columns="optimum below bound"),
+        "Four sources, two crawls an epoch: what is lost of the exact optimum for ever, by the "
+        "multiplier at which the Lagrangian index is taken, and the supremum of such losses.",
+        formats={"content of C": ".4f", "content of F": ".4f", "loss": ".3%", "supremum": ".3%"},
+    )
+
+
+def collect_lockstep_values(frame: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on the lockstep."""
+    lagrangian = frame[frame.policy == "Lagrangian index"]
+    return {
+        "tenth": float(frame.loss.iloc[0]),
+        "eighteenth": float(lagrangian.loss.max()),
+        "middle": float(lagrangian.loss[lagrangian.price == "middle"].iloc[0]),
+    }
+
+
+def save_four(frame: pd.DataFrame) -> None:
+    """Save the table of random sets of four sources."""
+    rows = {
+        name: {
+            "mean loss": _format_loss(some.loss),
+            "worst": f"{some.loss.max():.2%}",
+            "exactly optimal": f"{(some.loss == 0).mean():.0%}",
+        }
+        for name, some in frame.groupby("policy", sort=False)
+    }
+    save_table(
+        "lagrangian-index-four",
+        pd.DataFrame(rows).T.rename_axis("policy"),
+        f"Loss of the exact optimum on {frame.instance.nunique()} random sets of four sources, one "
+        "to three crawls an epoch; 95% intervals over the sets.",
+    )
+
+
+def collect_four_values(frame: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on random sets of four sources."""
+    loss = frame.pivot(index="instance", columns="policy", values="loss")
+    three = frame[frame.budget == 3].loss
+    return {
+        "four-sets": len(loss),
+        "four-better": int((loss["Lagrangian index"] < loss["index"] - 1e-9).sum()),
+        "four-worse": int((loss["Lagrangian index"] > loss["index"] + 1e-9).sum()),
+        "four-three-crawls": float(three.max()) if len(three) else 0.0,
+    }
+
+
+def save_sizes(frame: pd.DataFrame) -> None:
+    """Save the table of losses by the number of sources."""
+    rows = {}
+    for size, some in frame.groupby("sources"):
+        loss = some.pivot(index="set", columns="policy", values="loss")
+        row = {LABELS[name]: _format_loss(loss[name]) if name in loss else "not played"
+               for name in LABELS}  # fmt: skip
+        row["Lagrangian better"] = f"{(loss.lagrangian < loss.whittle).sum()} of {len(loss)}"
+        rows[size] = row
+    sets = frame.set.nunique()
+    save_table(
+        "lagrangian-index-sizes",
+        pd.DataFrame(rows).T.rename_axis("sources"),
+        f"Loss of the relaxed bound on random sets of sources that all differ, {sets} of each "
+        f"size, crawls for one source in {ONE_IN} an epoch, from spread starting ages; 95% "
+        "intervals over the sets.",
+    )
+
+
+def collect_size_values(frame: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on losses by size."""
+    most = frame[frame.sources == frame.sources.max()]
+    mean = most.groupby("policy").loss.mean()
+    rolled = frame[frame.policy == "rollout"]
+    pairs = frame.merge(rolled[["sources", "set"]], on=["sources", "set"])
+    means = pairs.groupby("policy").loss.mean()
+    return {
+        "largest": int(frame.sources.max()),
+        "size-sets": int(frame.set.nunique()),
+        "large-index": float(mean["whittle"]),
+        "large-lagrangian": float(mean["lagrangian"]),
+        "large-better": mean["lagrangian"] < mean["whittle"],
+        "rolled": len(rolled) > 0,
+        "rollout-better": len(rolled) > 0 and means["rollout"] < means["lagrangian"],
+    }
+
+
+def collect_price_values(wrong: pd.DataFrame, other: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on wrong and self-tuned prices."""
+    worst = wrong[wrong.factor == max(wrong.factor, key=lambda f: abs(np.log(f)))]
+    return {
+        "priced": PRICED,
+        "price-sets": len(other),
+        "price-index": float(other["index"].mean()),
+        "price-right": float(other["right"].mean()),
+        "price-tuned": float(other["tuned"].mean()),
+        "price-off": float(np.abs(other.price - 1).max()),
+        "price-factor": float(worst.factor.iloc[0]),
+        "price-wrong": float(worst.loss.mean()),
+        "price-matters": float(worst.loss.mean()) > float(other["index"].mean()),
+        "tuned-helps": float(other["tuned"].mean()) < float(other["index"].mean()),
+    }
+
+
+def save_starts(frame: pd.DataFrame, size: int, horizon: int) -> None:
+    """Save the table of losses by starting ages."""
+    rows = {
+        start: {
+            f"{LABELS[rule]}, {what}": value
+            for rule, losses in some.groupby("policy", sort=False).loss
+            for what, value in (("mean", _format_loss(losses)), ("largest", f"{losses.max():.4%}"))
+        }
+        for start, some in frame.groupby("start", sort=False)
+    }
+    save_table(
+        "lagrangian-index-starts",
+        pd.DataFrame(rows).T.rename_axis("starting ages"),
+        f"Loss of the relaxed bound in the second half of {horizon} epochs on "
+        f"{frame.set.nunique()} random sets of {size} sources that all differ, by starting ages; "
+        "95% intervals over the sets.",
+    )
+
+
+def collect_start_values(frame: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on starting ages."""
+    mean = frame[frame.policy == "whittle"].groupby("start").loss.mean()
+    return {
+        "start-sets": int(frame.set.nunique()),
+        "start-worst": float(frame.loss.max()),
+        "start-matters": float(mean["spread"]) < float(mean.drop("spread").max()),
+    }
+
+
+# Figures
+
+
+def draw_timelines(edge: float) -> None:
+    """Draw the crawls of the index policy in step, and those of the optimum, side by side."""
+    sources = make_lockstep(0.5 - edge, 0.25 + edge)
+    index = long_run_cycle(sources, "whittle", 2)
+    best = optimal_cycle(sources, 2)
+    crawls = {"index policy": index.crawls, "optimum": best.crawls}
+    rewards = {"index policy": index.average_reward, "optimum": best.average_reward}
+    fig, axes = figure(1, 2, height=2.4, sharey=True)
+    epochs, rows = 8, []
+    for axis, (name, cycle) in zip(axes, crawls.items(), strict=True):
+        grid = np.array([[i in cycle[t % len(cycle)] for t in range(epochs)] for i in range(4)])
+        for i, epoch in zip(*np.nonzero(grid), strict=True):
+            axis.plot(epoch, i, "s", markersize=9, color=COLOURS[int(i) if i < 2 else 3])
+            rows.append((name, NAMES[i], int(epoch)))
+        axis.set(xlabel="epoch", xlim=(-0.6, epochs - 0.4), ylim=(3.5, -0.5))
+        axis.set_xticks(range(epochs))
+        axis.set_yticks(range(4), NAMES)
+        axis.set_title(f"{name}: {rewards[name]:.3f} an epoch", fontsize="medium")
+    lost = 1 - rewards["index policy"] / rewards["optimum"]
+    save_figure(
+        "lagrangian-index-timelines",
+        fig,
+        pd.DataFrame(rows, columns=["policy", "source", "crawled at epoch"]),
+        caption="Which of four sources are crawled at each epoch. A and B keep half of their "
+        "content in an epoch, C and F fade at once. The index policy crawls A and B together for "
+        f"ever and loses {lost:.2%} of the optimum, which crawls them in turn.",
+        alt="Two timelines of four rows. Under the index policy A and B are crawled at the same "
+        "epochs and C and F at the others; under the optimum A and B alternate and C is crawled "
+        "at every epoch.",
+    )
+
+
+def draw_sizes(frame: pd.DataFrame) -> None:
+    """Draw mean losses against the number of sources."""
+    fig, axis = figure(height=3.6)
+    mean = frame.groupby(["policy", "sources"]).loss.mean().clip(lower=1e-9)
+    for (name, label), colour, marker in zip(LABELS.items(), COLOURS, "os^", strict=False):
+        if name in mean.index.get_level_values(0):
+            line = 100 * mean[name]
+            axis.loglog(line.index, line, marker=marker, color=colour, label=label)
+    axis.set(xlabel="sources, N", ylabel="mean loss (% of the bound)")
+    axis.legend()
+    ends = frame[frame.sources == frame.sources.max()].groupby("policy").loss.mean()
+    save_figure(
+        "lagrangian-index-loss",
+        fig,
+        frame,
+        caption=f"Mean loss of the relaxed bound over {frame.set.nunique()} random sets of each "
+        f"size against the number of sources, with crawls for one in {ONE_IN}. At "
+        f"{frame.sources.max():,} sources the index loses {ends['whittle']:.4%} and the Lagrangian "
+        f"index {ends['lagrangian']:.4%}.",
+        alt="Curves of mean loss against the number of sources on logarithmic axes; at the largest "
+        f"size the index is at {ends['whittle']:.4%}, the Lagrangian index at "
+        f"{ends['lagrangian']:.4%}.",
+    )
+
+
+def draw_prices(wrong: pd.DataFrame, other: pd.DataFrame) -> None:
+    """Draw the loss against the factor on the price, with the index and the self-tuned price."""
+    fig, axis = figure(height=3.6)
+    right = pd.DataFrame({"set": other.set, "factor": 1.0, "loss": other.right})
+    mean = 100 * pd.concat([wrong, right]).groupby("factor").loss.mean().clip(lower=1e-9)
+    axis.semilogy(mean.index, mean, "-o", color=COLOURS[0], label="Lagrangian index")
+    axis.axhline(100 * other["index"].mean(), color=COLOURS[1], linestyle="--", label="index")
+    axis.plot(
+        [other.price.mean()], [100 * other.tuned.mean()], "D", color=COLOURS[2], label="self-tuned"
+    )
+    axis.set(xlabel="price over the multiplier", ylabel="mean loss (% of the bound)")
+    axis.legend()
+    save_figure(
+        "lagrangian-index-prices",
+        fig,
+        pd.concat([wrong, right]).sort_values(["set", "factor"]),
+        caption=f"Mean loss of the relaxed bound on {len(other)} random sets of {PRICED} sources "
+        "against the price at which the Lagrangian index is taken, as a factor on the multiplier. "
+        f"At the multiplier it loses {other.right.mean():.4%}, with the self-tuned price "
+        f"{other.tuned.mean():.4%}; the index, which has no price, loses "
+        f"{other['index'].mean():.4%}.",
+        alt="A curve of loss against the price that is "
+        f"{other.right.mean():.4%} at the multiplier, a horizontal line of the index at "
+        f"{other['index'].mean():.4%}, and a point for the self-tuned price at "
+        f"{other.tuned.mean():.4%}.",
+    )
