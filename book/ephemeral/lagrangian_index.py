@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, Ints
 from analysis.ephemeral.instances import random_set, random_sources
@@ -19,6 +20,7 @@ from analysis.ephemeral.optimum.guided import guided_cycle
 from analysis.ephemeral.policies import (
     LagrangianPolicy,
     Observation,
+    Policy,
     TunedLagrangianPolicy,
     WhittlePolicy,
 )
@@ -41,7 +43,7 @@ NAMES = "ABCF"
 _FAST = 25.0  # decay of C and F: nothing is left after an epoch
 
 
-def make_sources(u_star: Sequence[float], decay: Sequence[float]) -> Sources:
+def make_sources(u_star: ArrayLike, decay: ArrayLike) -> Sources:
     """Return sources of given u* and decay, with utilities of 1."""
     rate = np.asarray(decay, dtype=float)
     return Sources(np.asarray(u_star) * rate, np.ones(rate.size), rate)
@@ -119,7 +121,7 @@ def measure_losses_of_four(instances: int, seed: int) -> pd.DataFrame:
     for instance in range(instances):
         sources, budget = random_set(instance, seed)
         best = optimal_cycle(sources, budget).average_reward
-        policies = {
+        policies: dict[str, Policy] = {
             "index": WhittlePolicy(sources),
             "Lagrangian index": LagrangianPolicy(sources),
             "rollout": RolloutPolicy(sources),
@@ -206,10 +208,12 @@ def _play_tuned(sources: Sources, ages: Ints, horizon: int) -> tuple[float, floa
     """Return the loss of the self-tuned policy, and its last price."""
     budget, size = len(sources) // ONE_IN, len(sources)
     policy, hidden = TunedLagrangianPolicy(sources), np.full(size, np.nan)
-    age, middle, rewards = ages.copy(), ages, []
+    age, middle = ages.copy(), ages
+    rewards: list[float] = []
     for epoch in range(horizon):
         if epoch == horizon // 2:
-            middle, rewards = age.copy(), []
+            middle = age.copy()
+            rewards.clear()
         arms = policy.select(Observation(epoch, age.copy(), hidden), budget)
         rewards.append(float(sources.state_at_age(age)[arms].sum()))
         age += 1
@@ -372,7 +376,7 @@ def save_starts(frame: pd.DataFrame, size: int, horizon: int) -> None:
     """Save the table of losses by starting ages."""
     rows = {
         start: {
-            f"{LABELS[rule]}, {what}": value
+            f"{LABELS[str(rule)]}, {what}": value
             for rule, losses in some.groupby("policy", sort=False).loss
             for what, value in (("mean", _format_loss(losses)), ("largest", f"{losses.max():.4%}"))
         }
