@@ -113,9 +113,9 @@ def _reach(model, age):  # type: ignore[no-untyped-def]
 def exposed(model, exposure, log_mu):  # type: ignore[no-untyped-def]
     """S at any mu: its logarithm is interpolated linearly between points of the grid."""
     spacing = model.log_mu[1] - model.log_mu[0]
-    place = (log_mu - model.log_mu[0]) / spacing
-    below = min(max(int(place), 0), exposure.size - 2)
-    weight = place - below
+    position = (log_mu - model.log_mu[0]) / spacing
+    below = min(max(int(position), 0), exposure.size - 2)
+    weight = position - below
     return np.exp((1.0 - weight) * np.log(exposure[below]) + weight * np.log(exposure[below + 1]))
 
 
@@ -131,14 +131,14 @@ def _estimate(model, state, i):  # type: ignore[no-untyped-def]
         if profile[g] > profile[top]:
             top = g
     inner = min(max(top, 1), exposure.size - 2)
-    left, middle, right = profile[inner - 1], profile[inner], profile[inner + 1]
+    before, middle, after = profile[inner - 1], profile[inner], profile[inner + 1]
     spacing = model.log_mu[1] - model.log_mu[0]
-    bend = 2.0 * middle - left - right
+    bend = 2.0 * middle - before - after
     log_mu, width = model.log_mu[top], np.inf
     if bend > 1e-12 * total:
         width = spacing / np.sqrt(bend)
         if inner == top:
-            log_mu += 0.5 * spacing * (right - left) / bend
+            log_mu += 0.5 * spacing * (after - before) / bend
     state.top[i] = top
     state.log_mu[i] = log_mu
     state.width[i] = width
@@ -150,7 +150,7 @@ def _estimate(model, state, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+def learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
     """Add what crawls found to the running sums and estimate anew.
 
     `age` is of all arms. `aged` is the sum of worth times age of the items found, ``nan`` where
@@ -162,7 +162,11 @@ def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
         i, since = arms[m], age[arms[m]]
         if since < 1:
             continue
-        keep, content, items = np.exp(-since / model.memory), found[m], not np.isnan(aged[m])
+        keep, content, items = (
+            np.exp(-since / model.memory),
+            content_found[m],
+            not np.isnan(aged[m]),
+        )
         state.pairs[i] += 2 if items else 1
         state.weight[i] = keep * state.weight[i] + 1.0
         state.young[i] = keep * state.young[i] + (1.0 if items or since == 1 else 0.0)
@@ -233,23 +237,23 @@ def optimistic(model, state, i, age, slack, highest, needed):  # type: ignore[no
         growth = age * (age + 1.0) / (oldest * (oldest + 1.0))
     aim, lowest, hopeful = max(highest, needed), profile[top] - slack, 0
     for g in range(profile.size):  # without branches, so that it runs on several points at once
-        left, unit = profile[g] - lowest, row[g] * growth
-        left = left if left > 0.0 else 0.0
+        slack_left, unit = profile[g] - lowest, row[g] * growth
+        slack_left = slack_left if slack_left > 0.0 else 0.0
         unit = unit if unit < 1.0 else 1.0
-        most = total + np.sqrt(2.0 * left * total) + left  # above `upper`
-        hopeful += (left > 0.0) & (most * unit >= aim * exposure[g])
+        most = total + np.sqrt(2.0 * slack_left * total) + slack_left  # above `upper`
+        hopeful += (slack_left > 0.0) & (most * unit >= aim * exposure[g])
     if hopeful == 0:
         return highest
     for direction in (-1, 1):
         g = top if direction < 0 else top + 1
         while 0 <= g < profile.size:
-            left = profile[g] - lowest
-            if left <= 0.0:
+            slack_left = profile[g] - lowest
+            if slack_left <= 0.0:
                 break
-            most = total + np.sqrt(2.0 * left * total) + left
+            most = total + np.sqrt(2.0 * slack_left * total) + slack_left
             if most * min(row[g] * growth, 1.0) >= aim * exposure[g]:
                 unit = row[g] if growth == 1.0 else index(model.log_mu[g], 1.0, age)
-                highest = max(highest, upper(total, left) * unit / exposure[g])
+                highest = max(highest, upper(total, slack_left) * unit / exposure[g])
                 aim = max(highest, needed)
             g += direction
     return highest
@@ -344,18 +348,18 @@ def search_gain(model, state, i, slack, price):  # type: ignore[no-untyped-def]
     total, profile, top = state.total[i], state.profile[i], state.top[i]
     most = np.zeros(profile.size)  # the largest u* at each point, 0 outside the set
     for point in range(profile.size):
-        left = profile[point] - profile[top] + slack
-        if left >= 0.0:
-            most[point] = upper(total, left) / state.exposure[i, point]
+        slack_left = profile[point] - profile[top] + slack
+        if slack_left >= 0.0:
+            most[point] = upper(total, slack_left) / state.exposure[i, point]
     if not most[top] > 0.0:
         state.looked[i] = state.epoch[0]
         return
     gap = best_gap(model, top, most[top], price)
-    known = ((_reach(model, gap)[0] * most - price) / gap).max()  # gained with this gap
+    sure_gain = ((_reach(model, gap)[0] * most - price) / gap).max()  # gained with this gap
     best = -np.inf
     for point in range(profile.size):
         u_star = most[point]
-        if not u_star > 0.0 or not _may_gain(u_star, model.mu[point], price, known):
+        if not u_star > 0.0 or not _may_gain(u_star, model.mu[point], price, sure_gain):
             continue
         gap = best_gap(model, point, u_star, price)
         gain = (-np.expm1(-model.mu[point] * gap) * u_star - price) / gap

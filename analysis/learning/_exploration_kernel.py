@@ -33,27 +33,27 @@ FORCED = 1e180
 @compiled
 def _pool(state):  # type: ignore[no-untyped-def]
     """Dispersion over all arms, and for an arm that found nothing: what a crawl finds, if more."""
-    surplus, freedom, found, crawls = 0.0, 0.0, 0.0, 0.0
+    surplus, freedom, content, crawls = 0.0, 0.0, 0.0, 0.0
     for i in range(state.pairs.size):
         surplus += state.chi_square[i]
         freedom += max(state.weight[i] - 2.0, 0.0)
-        found += state.total[i]
+        content += state.total[i]
         crawls += state.weight[i]
     pooled = surplus / max(freedom, 1.0)
-    unseen = max(pooled, found / max(crawls, 1.0))
+    unseen = max(pooled, content / max(crawls, 1.0))
     return pooled, unseen if unseen > 0.0 else 1.0
 
 
 @compiled
 def _enter(best, value):  # type: ignore[no-untyped-def]
     """Keep the largest values so far in decreasing order."""
-    place = best.size - 1
-    if value <= best[place]:
+    rank = best.size - 1
+    if value <= best[rank]:
         return
-    while place > 0 and best[place - 1] < value:
-        best[place] = best[place - 1]
-        place -= 1
-    best[place] = value
+    while rank > 0 and best[rank - 1] < value:
+        best[rank] = best[rank - 1]
+        rank -= 1
+    best[rank] = value
 
 
 @compiled

@@ -125,12 +125,12 @@ def _joint_choose(model, state, age, budget, rng, values, arms):  # type: ignore
 
 
 @compiled
-def _joint_learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+def _joint_learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
     """Change the one entry of the table that was visited."""
     state.epoch[0] += 1
     action, reward = state.action[0], 0.0
     for m in range(arms.size):
-        reward += found[m]
+        reward += content_found[m]
     now, after = _row(model.oldest, age), _row_after(model.oldest, age, arms)
     state.visits[now, action] += 1
     alpha = model.step / (1.0 + state.visits[now, action] / model.patience) ** 0.6
@@ -221,13 +221,13 @@ def _ucb_choose(model, state, age, budget, rng, values, arms):  # type: ignore[n
 
 
 @compiled
-def _ucb_learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+def _ucb_learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
     """Add what was found to the means."""
     state.epoch[0] += 1
     for m in range(arms.size):
         state.pairs[arms[m]] += 1
-        state.total[arms[m]] += found[m]
-        state.highest[0] = max(state.highest[0], found[m])
+        state.total[arms[m]] += content_found[m]
+        state.highest[0] = max(state.highest[0], content_found[m])
     return True
 
 

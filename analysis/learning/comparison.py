@@ -207,21 +207,21 @@ def compare_at_budgets(
     horizon = check_integer("horizon", horizon, 2)
     replications = check_integer("replications", replications, 2)
     checked = {}
-    for budget, made in learners.items():
-        check_kind("learners", made, Mapping)
-        for name, make in made.items():
+    for budget, factories in learners.items():
+        check_kind("learners", factories, Mapping)
+        for name, make in factories.items():
             if not callable(make):
                 raise ValueError(f"learners must be factories, got {shown(make)} as {name!r}")
-        checked[check_whole("budget", budget, 1, len(sources))] = dict(made)
+        checked[check_whole("budget", budget, 1, len(sources))] = dict(factories)
     point = (sources, checked, horizon, utility)
     played = sweep(
         _replication, [point], seed=seed, replications=replications, jobs=jobs, progress=progress
     )[0]
     compared = {}
-    for budget, made in checked.items():
+    for budget, factories in checked.items():
         reference = index_rewards(sources, budget, horizon)
         compared[budget] = {
-            name: _gather([runs[budget][name] for runs in played], reference) for name in made
+            name: _gather([runs[budget][name] for runs in played], reference) for name in factories
         }
     return compared
 
@@ -254,9 +254,9 @@ def _replication(point: Any, rng: np.random.Generator) -> dict[int, dict[str, Ru
     return {
         budget: {
             name: _run(make(), sources, content, budget, deepcopy(stream))
-            for (name, make), stream in zip(made.items(), own, strict=False)
+            for (name, make), stream in zip(factories.items(), own, strict=False)
         }
-        for budget, made in learners.items()
+        for budget, factories in learners.items()
     }
 
 
@@ -272,13 +272,13 @@ def _run(
 
 
 def _gather(runs: list[Run], reference: Floats) -> LearningCurves:
-    whole = [run for run in runs if run.diverged_at is None]
+    finished = [run for run in runs if run.diverged_at is None]
     size = runs[0].crawls.size
     return LearningCurves(
-        np.array([run.expected for run in whole]).reshape(-1, reference.size),
-        np.array([run.reward.mean() for run in whole]),
-        np.array([run.engaged for run in whole]).reshape(-1, reference.size),
-        np.array([run.crawls for run in whole]).reshape(-1, size),
+        np.array([run.expected for run in finished]).reshape(-1, reference.size),
+        np.array([run.reward.mean() for run in finished]),
+        np.array([run.engaged for run in finished]).reshape(-1, reference.size),
+        np.array([run.crawls for run in finished]).reshape(-1, size),
         tuple((r, run.diverged_at) for r, run in enumerate(runs) if run.diverged_at is not None),
         reference,
     )

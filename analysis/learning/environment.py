@@ -236,13 +236,15 @@ def play(
             role="learner",
         )
         older = aged[arms]
-        found = environment.step(arms)
+        content_found = environment.step(arms)
         held[arms], aged[arms] = 0.0, 0.0
         if isinstance(content, ItemSums):
             aged = sources.alpha * (aged + held) + content.aged[:, epoch]
-        reward[epoch] = found.sum()
+        reward[epoch] = content_found.sum()
         expected[epoch] = sources.state_at_age(age)[arms].sum()
         engaged[epoch] = len(arms)
         crawls[arms] += 1
-        learner.update(arms, ItemSums(found, older) if items else found)  # both are its own now
+        learner.update(
+            arms, ItemSums(content_found, older) if items else content_found
+        )  # both are its own now
     return Run(reward, expected, engaged, crawls)

@@ -114,9 +114,9 @@ def closed_loop(sources: Sources, belief: Sources, budget: int) -> ClosedLoop:
 def average_reward(sources: Sources, cycle: Cycle) -> float:
     """Return the reward per epoch of a cycle's crawls at `sources`, which may be other ones."""
     gaps = [np.array(cycle.gaps(i), dtype=float) for i in range(len(sources))]
-    each = [(u * -np.expm1(-mu * k)).sum() for u, mu, k in
+    rewards = [(u * -np.expm1(-mu * k)).sum() for u, mu, k in
             zip(sources.u_star, sources.decay, gaps, strict=True)]  # fmt: skip
-    return float(sum(each) / cycle.period)
+    return float(sum(rewards) / cycle.period)
 
 
 def index_range(

@@ -91,8 +91,11 @@ class ItemSums:
                 f"age must have an entry for each of {len(worth)} arms, got {len(age)}"
             )
         sums = []
-        for i, (one, other) in enumerate(zip(worth, age, strict=True)):
-            v, s = check_array(f"worth[{i}]", one, 0), check_array(f"age[{i}]", other, 0)
+        for i, (worths_of_arm, ages_of_arm) in enumerate(zip(worth, age, strict=True)):
+            v, s = (
+                check_array(f"worth[{i}]", worths_of_arm, 0),
+                check_array(f"age[{i}]", ages_of_arm, 0),
+            )
             if v.ndim != 1 or v.shape != s.shape:
                 raise ValueError(
                     f"age[{i}] must have an entry for each of {v.size} items, got {s.size}"

@@ -50,9 +50,9 @@ class CompiledLearner:
     __copy__ = deepcopy  # no copy shares what a run changes in place
 
     def __init_subclass__(
-        cls, *, choose: Callable[..., Any], learn: Callable[..., Any], **more: Any
+        cls, *, choose: Callable[..., Any], learn: Callable[..., Any], **options: Any
     ) -> None:
-        super().__init_subclass__(**more)
+        super().__init_subclass__(**options)
         cls.choose, cls.learn = staticmethod(choose), staticmethod(learn)
         cls.loop = staticmethod(compiled_loop(cls.__name__, choose, learn))
 
@@ -79,14 +79,14 @@ class CompiledLearner:
         """Learn from what was found at each crawled arm: sums of its items, or content alone."""
         arms = check_selected("arms", arms, self._age.size, self._age.size)
         if isinstance(rewards, ItemSums):
-            found, aged = rewards.worth.copy(), rewards.aged.copy()  # which may be written to
+            content, aged = rewards.worth.copy(), rewards.aged.copy()  # which may be written to
         else:
-            found = check_array("rewards", rewards, 0)
-            aged = np.full(found.shape, np.nan)
-        if found.shape != arms.shape:
-            raise ValueError(f"rewards must have shape {arms.shape} as arms, got {found.shape}")
+            content = check_array("rewards", rewards, 0)
+            aged = np.full(content.shape, np.nan)
+        if content.shape != arms.shape:
+            raise ValueError(f"rewards must have shape {arms.shape} as arms, got {content.shape}")
         if self.diverged_at is None:
-            type(self).learn(self._model, self._state, arms, self._age, found, aged)
+            type(self).learn(self._model, self._state, arms, self._age, content, aged)
 
     def play(self, sources: Sources, content: Floats | ItemSums, budget: int, rng: Rng) -> Run:
         """Run on a stream of arrivals, as `environment.play` does, in one compiled loop.
@@ -117,7 +117,7 @@ class CompiledLearner:
         """Return whether no subclass replaced `select` or `update` after `play` was written."""
         owners = [vars(self), *map(vars, type(self).__mro__)]
         first = {
-            name: next(place for place, names in enumerate(owners) if name in names)
+            name: next(depth for depth, names in enumerate(owners) if name in names)
             for name in ("select", "update", "play")
         }
         return first["play"] <= min(first["select"], first["update"])
@@ -138,8 +138,8 @@ def compiled_loop(
     steps = {"choose": choose, "learn": learn}
     loop = FunctionType(_loop.__code__, globals() | steps, _loop.__name__)
     loop.__module__, loop.__qualname__ = choose.__module__, f"{learner}.loop"
-    made: Callable[..., Any] = compiled(loop)
-    return made
+    compiled_function: Callable[..., Any] = compiled(loop)
+    return compiled_function
 
 
 def choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
@@ -151,12 +151,13 @@ def choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-unt
     raise NotImplementedError
 
 
-def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+def learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
     """Change the state by what a crawl found; return False once the learner has diverged.
 
     Replaced by a learner's own step in `compiled_loop`. `arms` are the K crawled ones in increasing
-    order, `age` the ages of all arms before the crawl, shape (N,), `found` their content and `aged`
-    the sum of worth times age of its items, ``nan`` where items are not seen, shape (K,).
+    order, `age` the ages of all arms before the crawl, shape (N,), `content_found` what they held
+    and `aged` the sum of worth times age of its items, ``nan`` where items are not seen, shape
+    (K,).
     """
     raise NotImplementedError
 
@@ -171,7 +172,7 @@ def _loop(model, state, alpha, decay, u_star, content, grown, age, budget, rng):
     horizon, size = content.shape
     held, aged, items = np.empty(size), np.full(size, np.nan), grown.shape[0] > 0
     arms, values = np.empty(size, dtype=np.int64), np.empty(size)
-    found, older = np.empty(size), np.empty(size)
+    content_found, older = np.empty(size), np.empty(size)
     reward, expected = np.zeros(horizon), np.zeros(horizon)
     engaged, crawls = np.zeros(horizon, dtype=np.int64), np.zeros(size, dtype=np.int64)
     fresh(decay, u_star, held, age)
@@ -185,10 +186,10 @@ def _loop(model, state, alpha, decay, u_star, content, grown, age, budget, rng):
             if count > size or not (arms[m - 1] if m else -1) < arms[m] < size:
                 raise ValueError("choose must write different sources in increasing order")
         reward[epoch], expected[epoch] = collect(
-            decay, u_star, age, held, aged, crawled, found, older, crawls
+            decay, u_star, age, held, aged, crawled, content_found, older, crawls
         )
         engaged[epoch] = count
-        if not learn(model, state, crawled, age, found[:count], older[:count]):
+        if not learn(model, state, crawled, age, content_found[:count], older[:count]):
             break
         for i in crawled:
             age[i] = 0
@@ -208,15 +209,15 @@ def fresh(decay, u_star, held, age):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def collect(decay, u_star, age, held, aged, arms, found, older, crawls):  # type: ignore[no-untyped-def]
-    """Crawl arms: move what each held into `found`, and its sum of worth times age into `older`.
+def collect(decay, u_star, age, held, aged, arms, content_found, older, crawls):  # type: ignore[no-untyped-def]
+    """Crawl arms: move their content to `content_found`, its sum of worth times age to `older`.
 
     Returns the sum of what was found and its mean given the ages.
     """
     total, mean = 0.0, 0.0
     for m in range(arms.size):
         i = arms[m]
-        found[m], older[m] = held[i], aged[i]
+        content_found[m], older[m] = held[i], aged[i]
         total += held[i]
         mean += -np.expm1(-decay[i] * age[i]) * u_star[i]
         crawls[i] += 1
@@ -233,9 +234,9 @@ def largest(values, arms):  # type: ignore[no-untyped-def]
     """
     chosen = np.empty(values.size, dtype=np.bool_)
     mark_top(values, arms.size, np.empty(values.size), chosen)
-    place = 0
+    count = 0
     for i in range(values.size):
         if chosen[i]:
-            arms[place] = i
-            place += 1
-    return place
+            arms[count] = i
+            count += 1
+    return count

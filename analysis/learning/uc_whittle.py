@@ -125,13 +125,13 @@ def _choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-un
         _set_indices(model.confidence, state)
     oldest = state.indices.shape[1]
     for i in range(values.size):
-        place = min(max(age[i], 1), oldest) - 1
-        values[i] = state.indices[i, place] * (1.0 + TIE * age[i]) if age[i] > 0 else -1.0
+        column = min(max(age[i], 1), oldest) - 1
+        values[i] = state.indices[i, column] * (1.0 + TIE * age[i]) if age[i] > 0 else -1.0
     return largest(values, arms[:budget])
 
 
 @compiled
-def _learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+def _learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
     """Add what was found to the sums of its ages; a crawl at age 0 is ignored."""
     state.epoch[0] += 1
     oldest = state.total.shape[1]
@@ -139,10 +139,10 @@ def _learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def
         i = arms[m]
         if age[i] < 1:
             continue
-        place = min(age[i], oldest) - 1
-        state.total[i, place] += found[m]
-        state.crawls[i, place] += 1
-        state.highest[0] = max(state.highest[0], found[m])
+        column = min(age[i], oldest) - 1
+        state.total[i, column] += content_found[m]
+        state.crawls[i, column] += 1
+        state.highest[0] = max(state.highest[0], content_found[m])
     return True
 
 

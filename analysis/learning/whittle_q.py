@@ -98,7 +98,7 @@ def _choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-un
 
 
 @compiled
-def _learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+def _learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
     """Change the tables of all reference ages by the transition of each arm, crawled or not."""
     state.epoch[0] += 1
     oldest = state.subsidy.shape[1]
@@ -109,7 +109,7 @@ def _learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def
         action, reward, now = 0, 0.0, min(age[i], oldest) - 1
         later = min(now + 1, oldest - 1)
         if active:
-            action, reward, later = 1, found[crawled], 0
+            action, reward, later = 1, content_found[crawled], 0
             crawled += 1
         state.visits[i, now, action] += 1
         root = np.sqrt(1.0 + state.visits[i, now, action] / model.patience)

@@ -138,13 +138,13 @@ def horizon_bound(case: HardCase, budget: int) -> float:
     size, horizon = case.arrival_rate.shape
     budget = check_whole("budget", budget, 1, size)
     subsidy = np.empty(horizon)
-    known: dict[bytes, float] = {}  # rates seldom change in most cases
+    subsidies: dict[bytes, float] = {}  # rates seldom change in most cases
     for first in range(0, horizon, BLOCK):
         rates = case.arrival_rate[:, first : first + BLOCK].mean(axis=1)
-        if (key := rates.tobytes()) not in known:
+        if (key := rates.tobytes()) not in subsidies:
             sources = Sources(rates, case.mean_utility, case.decay)
-            known[key] = relaxed_problem(sources, budget).subsidy
-        subsidy[first : first + BLOCK] = known[key]
+            subsidies[key] = relaxed_problem(sources, budget).subsidy
+        subsidy[first : first + BLOCK] = subsidies[key]
     best = _best_times(case.mean, np.exp(-case.decay), subsidy)
     return float(budget * subsidy.sum() + best)
 
@@ -166,10 +166,10 @@ def regret_row(point: tuple[str, int, int, int], rng: np.random.Generator) -> di
     reach = -np.expm1(-case.decay)
     earned = {INFORMED: _play_informed(case.decay, mean, reach, alpha, budget)}
     for (learner, options), stream in zip(LEARNERS.items(), own, strict=True):
-        made = CertaintyEquivalence(size, options)
+        certainty = CertaintyEquivalence(size, options)
         grown = aged if learner in SEES_ITEMS else unseen
         earned[learner] = _play(
-            made._model, made._state, alpha, content, grown, mean, budget, stream
+            certainty._model, certainty._state, alpha, content, grown, mean, budget, stream
         )
     return {learner: 1.0 - value / bound for learner, value in earned.items()}
 
@@ -199,10 +199,10 @@ def regrets(
     )
     rows = []
     for case, draws in zip(CASES, played, strict=True):
-        known = np.array([draw[INFORMED] for draw in draws])
+        informed = np.array([draw[INFORMED] for draw in draws])
         for learner in draws[0]:
             lost = np.array([draw[learner] for draw in draws])
-            excess, regret = Estimate.of(lost - known), Estimate.of(lost)
+            excess, regret = Estimate.of(lost - informed), Estimate.of(lost)
             numbers = (regret.value, *regret.interval, excess.value, excess.high)
             rows.append((case, learner, *numbers, excess.high <= limit))
     columns = ["case", "learner", "regret", "low", "high", "excess", "excess_high", "holds"]
@@ -218,8 +218,8 @@ def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
     size, horizon = mean.shape
     value, best = np.empty(horizon + 1), 0.0
     for i in range(size):
-        for place in range(horizon + 1):
-            value[place] = 0.0
+        for node in range(horizon + 1):
+            value[node] = 0.0
         top = 0.0
         for last in range(horizon + 1):
             if last > 0:
@@ -244,17 +244,17 @@ def _play(model, state, alpha, content, grown, mean, budget, rng):  # type: igno
     horizon, size = content.shape
     held, expected, age = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.int64)
     arms, values, total = np.empty(budget, dtype=np.int64), np.empty(size), 0.0
-    found, older = np.empty(budget), np.empty(budget)
+    content_found, older = np.empty(budget), np.empty(budget)
     aged = 0.0 * grown[0]
     for epoch in range(horizon):
         priorities(model, state, age, rng, values, budget)
         largest(values, arms)
         for m in range(budget):
             i = arms[m]
-            found[m], older[m] = held[i], aged[i]
+            content_found[m], older[m] = held[i], aged[i]
             total += expected[i]
             held[i], expected[i], aged[i] = 0.0, 0.0, aged[i] - older[m]
-        learn(model, state, arms, age, found, older)
+        learn(model, state, arms, age, content_found, older)
         for i in arms:
             age[i] = 0
         for i in range(size):

@@ -119,10 +119,10 @@ def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFra
     ``jolted``, the same of the cycle that the learner of items enters and of the best by its
     estimates, ``nan`` where the policy with known rates has one cycle.
     """
-    found = [of_set(number, horizon, seed) for number in range(check_integer("sets", sets, 2))]
+    results = [of_set(number, horizon, seed) for number in range(check_integer("sets", sets, 2))]
     return (
-        pd.concat([runs for runs, _ in found], ignore_index=True),
-        pd.concat([known for _, known in found], ignore_index=True),
+        pd.concat([runs for runs, _ in results], ignore_index=True),
+        pd.concat([cycles_of_set for _, cycles_of_set in results], ignore_index=True),
     )
 
 
@@ -136,8 +136,8 @@ def of_set(
     drawn = sample_items(Arrivals(sources, Utility("exponential")), horizon, arrivals)
     reference = long_run_cycle(sources, "whittle", budget).average_reward
     ages = starts.integers(1, 13, (STARTS, len(sources)))
-    found = 100 * (1 - cycles(sources, sources, budget, ages) / reference)
-    worst, best, sits = max(found.max(), 0.0), min(found.min(), 0.0), (np.nan, np.nan)
+    loss = 100 * (1 - cycles(sources, sources, budget, ages) / reference)
+    worst, best, sits = max(loss.max(), 0.0), min(loss.min(), 0.0), (np.nan, np.nan)
     rows = []
     for (rule, make), stream in zip(RULES.items(), own, strict=True):
         if rule not in rules:
@@ -164,17 +164,17 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     Columns ``rule``, ``horizon``, ``mean``, ``low``, ``high``, ``median``, ``largest``, ``regret``.
     """
     rows = []
-    for (rule, until), part in runs.groupby(["rule", "horizon"], sort=False):
-        mean = Estimate.of(part.loss.to_numpy())
+    for (rule, until), group in runs.groupby(["rule", "horizon"], sort=False):
+        mean = Estimate.of(group.loss.to_numpy())
         rows.append(
             (
                 rule,
                 until,
                 mean.value,
                 *mean.interval,
-                part.loss.median(),
-                part.loss.max(),
-                part.regret.mean(),
+                group.loss.median(),
+                group.loss.max(),
+                group.regret.mean(),
             )
         )
     columns = ["rule", "horizon", "mean", "low", "high", "median", "largest", "regret"]

@@ -37,8 +37,8 @@ def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFra
     """Return what `random_sets.losses` does: from the files where they have it, else played."""
     if not is_recorded(sets, horizon, seed):
         return random_sets.losses(sets, horizon, seed)
-    runs, known = (pd.read_csv(path).drop(columns="code") for path in (LOSSES, CYCLES))
-    return runs[runs.set < sets], known[known.set < sets]
+    runs, cycles = (pd.read_csv(path).drop(columns="code") for path in (LOSSES, CYCLES))
+    return runs[runs.set < sets], cycles[cycles.set < sets]
 
 
 def certificate() -> pd.DataFrame:
@@ -57,9 +57,9 @@ def _of_set(number: int, _: object) -> tuple[pd.DataFrame, pd.DataFrame]:
 def main() -> None:
     """Play all runs and write the two files."""
     now = code()  # of what runs: files may change while it does
-    found = [one[0] for one in sweep(_of_set, range(SETS), seed=SEED)]
-    for place, path in enumerate((LOSSES, CYCLES)):
-        rows = pd.concat([pair[place] for pair in found], ignore_index=True)
+    results = [replication[0] for replication in sweep(_of_set, range(SETS), seed=SEED)]
+    for column, path in enumerate((LOSSES, CYCLES)):
+        rows = pd.concat([pair[column] for pair in results], ignore_index=True)
         rows.assign(code=now).to_csv(path, index=False)
 
 

@@ -79,7 +79,7 @@ class State(NamedTuple):
     phi: NDArray[np.float64]
     phi_next: NDArray[np.float64]
     move: NDArray[np.float64]
-    given: NDArray[np.float64]
+    input_vector: NDArray[np.float64]
     matrix: NDArray[np.float64]
 
 
@@ -182,14 +182,14 @@ def draw(model, state, budget, rng):  # type: ignore[no-untyped-def]
             if not active[i]:
                 weight[i] = np.exp(chance[i] - peak)
                 mass += weight[i]
-        left = rng.random() * mass
+        remaining = rng.random() * mass
         drawn = -1
         for i in range(size):
             if not active[i]:
                 grad[i] += kappa * weight[i] / mass
-                if left >= 0.0:
+                if remaining >= 0.0:
                     drawn = i
-                left -= weight[i]
+                remaining -= weight[i]
         grad[drawn] -= kappa
         active[drawn] = True
 
@@ -259,14 +259,14 @@ def square(matrix, out):  # type: ignore[no-untyped-def]
 @compiled
 def precondition(model, state, v):  # type: ignore[no-untyped-def]
     """Replace v by B^{-1} v, with B regularised as the options say; False if that fails."""
-    size, given, matrix, B = v.size, state.given, state.matrix, state.B
+    size, input_vector, matrix, B = v.size, state.input_vector, state.matrix, state.B
     for i in range(size):
-        given[i] = v[i]
+        input_vector[i] = v[i]
     if model.regulariser == Regulariser.SHERMAN_MORRISON:
-        multiply(state.inverse, given, v)
+        multiply(state.inverse, input_vector, v)
         return True
     if model.regulariser == Regulariser.TIKHONOV:
-        multiply(B, given, v)
+        multiply(B, input_vector, v)
         square(B, matrix)
     else:
         for i in range(size):
@@ -321,11 +321,11 @@ def average(state, b, surprise):  # type: ignore[no-untyped-def]
     """Move B, A and b by the step b towards the products of this step's features."""
     phi, phi_next = state.phi, state.phi_next
     for i in range(phi.size):
-        left, second, first = b * phi[i], state.B[i], state.A[i]
+        weighted, second, first = b * phi[i], state.B[i], state.A[i]
         for j in range(phi.size):
-            second[j] += left * phi[j] - b * second[j]
-            first[j] += left * (phi_next[j] - phi[j]) - b * first[j]
-        state.b[i] += left * surprise - b * state.b[i]
+            second[j] += weighted * phi[j] - b * second[j]
+            first[j] += weighted * (phi_next[j] - phi[j]) - b * first[j]
+        state.b[i] += weighted * surprise - b * state.b[i]
 
 
 @compiled
@@ -353,7 +353,7 @@ def step(model, state, harvest):  # type: ignore[no-untyped-def]
     state.eta[0] += b * surprise
     average(state, b, surprise)
     if model.regulariser == Regulariser.SHERMAN_MORRISON:
-        update_inverse(state.inverse, state.phi, b, state.given)
+        update_inverse(state.inverse, state.phi, b, state.input_vector)
     multiply(state.A, r, move)
     for i in range(r.size):
         move[i] += state.b[i]
@@ -383,7 +383,7 @@ def choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-unt
 
 
 @compiled
-def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+def learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
     """Take one step of the scheme; return False once it has diverged."""
-    step(model, state, total(found))
+    step(model, state, total(content_found))
     return state.steps[1] < 0

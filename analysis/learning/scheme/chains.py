@@ -154,11 +154,11 @@ def threshold_form(sources: Sources, options: LspeOptions) -> tuple[int, ...]:
     constants = model(sources, replace(options, projected=False))
     s = np.linspace(0.5, 2.0, 4)
     table = np.empty((3, s.size))
-    for j, place in np.ndindex(table.shape):
+    for j, knot in np.ndindex(table.shape):
         x, out, q = np.zeros(len(sources)), np.empty(len(sources)), np.zeros((len(sources), 3))
-        x[1], q[:, j] = s[place], 1.0
+        x[1], q[:, j] = s[knot], 1.0
         kernel.thresholds(constants, q, x, out)
-        table[j, place] = out[0]
+        table[j, knot] = out[0]
     powers = np.polynomial.polynomial.polyfit(s, table.T, 3).round(6)
     degree = int(np.flatnonzero(powers.any(axis=1)).max())
     return (*(int(np.argmax(np.abs(powers[p]))) for p in range(degree + 1)), degree)
@@ -187,8 +187,8 @@ def step_numbers() -> tuple[float, ...]:
 
 
 def _product_error(chain: ThresholdChain, marginal: Floats) -> float:
-    each = np.where(chain.active, marginal[:, None], 1 - marginal[:, None])
-    return float(np.abs(each.prod(axis=2) - chain.chance).max())
+    factors = np.where(chain.active, marginal[:, None], 1 - marginal[:, None])
+    return float(np.abs(factors.prod(axis=2) - chain.chance).max())
 
 
 def _power(value: int, prime: int) -> int:

@@ -58,19 +58,19 @@ def windowed_content(
     """
     lifetime = check_integer("lifetime", lifetime, 1)
     alpha, horizon = np.exp(-decay), arrivals.size
-    taken = -1
+    removed = -1
     content, miss = np.empty(horizon), np.empty(horizon - 1)
     emptied = {int(epoch) for epoch in np.asarray(crawls, dtype=int).ravel()}
-    left = 0.0
+    remaining = 0.0
     for n in range(horizon):
-        since = max(n - lifetime + 1, taken + 1, 0)
+        since = max(n - lifetime + 1, removed + 1, 0)
         content[n] = np.sum(alpha ** (n - np.arange(since, n + 1)) * arrivals[since : n + 1])
         if n > 0:
             dropped = arrivals[n - lifetime] if n >= lifetime else 0.0
-            miss[n - 1] = content[n] - alpha * left - (arrivals[n] - alpha**lifetime * dropped)
-        left = content[n]
+            miss[n - 1] = content[n] - alpha * remaining - (arrivals[n] - alpha**lifetime * dropped)
+        remaining = content[n]
         if n in emptied:
-            taken, left = n, 0.0
+            removed, remaining = n, 0.0
     return content, miss
 
 
@@ -87,8 +87,8 @@ def thinning_error(rate: float, share: float, most: int = 60) -> float:
     for k in range(check_integer("most", most, 0) + 1):
         j = np.arange(k + 1)
         both = poisson.logpmf(j, share * rate) + poisson.logpmf(k - j, (1 - share) * rate)
-        given = np.exp(both - poisson.logpmf(k, rate))
-        worst = max(worst, float(np.abs(given - binom.pmf(j, k, share)).max()))
+        conditional = np.exp(both - poisson.logpmf(k, rate))
+        worst = max(worst, float(np.abs(conditional - binom.pmf(j, k, share)).max()))
     return worst
 
 
@@ -100,13 +100,13 @@ def index_as_printed(sources: Sources, state: ArrayLike, rounding: str = "exceed
     """
     check_choice("rounding", rounding, ROUNDINGS)
     x, u, alpha = check_array("state", state, 0), sources.u, sources.alpha
-    left = (u - (1 - alpha) * x) / u
-    inside: Floats = np.log(np.where(left > 0, left, 1.0)) / np.log(alpha)
-    inside = np.asarray(
-        np.round(np.maximum(inside, 0.0), 9), dtype=np.float64
+    share = (u - (1 - alpha) * x) / u
+    exponent: Floats = np.log(np.where(share > 0, share, 1.0)) / np.log(alpha)
+    exponent = np.asarray(
+        np.round(np.maximum(exponent, 0.0), 9), dtype=np.float64
     )  # log^+; ages come out as integers
-    zeta: Floats = np.floor(inside) + 1.0 if rounding == "exceeding" else np.ceil(inside)
-    zeta = np.where(left > 0, zeta, np.nan)
+    zeta: Floats = np.floor(exponent) + 1.0 if rounding == "exceeding" else np.ceil(exponent)
+    zeta = np.where(share > 0, zeta, np.nan)
     return (zeta * ((1 - alpha) * x - u) + u * (1 - alpha**zeta) / (1 - alpha)) / sources.cost
 
 
@@ -148,8 +148,8 @@ def inverse_errors(phi: Floats, initial: float = 1.0) -> tuple[Floats, Floats]:
         v, s = phi[n], 1 / (n + 1)
         matrix += s * (np.outer(v, v) - matrix)
         true = np.linalg.inv(matrix)
-        left, right = literal @ v, v @ literal
-        literal = n / (n - 1) * (literal - np.outer(left, right) / (n - 1 + v @ left))
+        column, row = literal @ v, v @ literal
+        literal = n / (n - 1) * (literal - np.outer(column, row) / (n - 1 + v @ column))
         image = sound @ v
         sound = (sound - np.outer(image, image) / ((1 - s) / s + v @ image)) / (1 - s)
         printed.append(np.abs(literal - true).max() / np.abs(true).max())
@@ -207,11 +207,11 @@ def fitted_thresholds(
         q, share = np.zeros((len(sources), 3)), []
         for arm in range(len(sources)):
             s = others[:, arm]
-            one, powers = np.ones_like(s), [s + s * s] if form == "shared" else [s, s * s]
-            basis = np.stack([one, *powers], axis=1)
-            found = np.linalg.lstsq(basis, levels[:, arm], rcond=None)[0]
-            q[arm, : found.size] = found
-            share.append(1 - (levels[:, arm] - basis @ found).var() / levels[:, arm].var())
+            constant, powers = np.ones_like(s), [s + s * s] if form == "shared" else [s, s * s]
+            basis = np.stack([constant, *powers], axis=1)
+            coefficients = np.linalg.lstsq(basis, levels[:, arm], rcond=None)[0]
+            q[arm, : coefficients.size] = coefficients
+            share.append(1 - (levels[:, arm] - basis @ coefficients).var() / levels[:, arm].var())
         policy = GreedyThresholdPolicy(sources, q, LspeOptions(threshold=form))
         squares[form] = float(np.min(share))
         rewards[form] = long_run(sources, policy, budget).average_reward

@@ -144,18 +144,18 @@ class FrozenPolicy:
             value, gradient = self._solve(point)
             return -value, -gradient[:, : self._free].ravel()
 
-        found = minimize(
+        optimum = minimize(
             cost,
             start[:, : self._free].ravel(),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": iterations},
         )
-        if found.status == 2:
-            raise NotConverged(f"climbing the exact gradient failed: {found.message}")
+        if optimum.status == 2:
+            raise NotConverged(f"climbing the exact gradient failed: {optimum.message}")
         top = start.copy()
-        top[:, : self._free] = found.x.reshape(-1, self._free)
-        return top, float(-found.fun) * self._model.scale
+        top[:, : self._free] = optimum.x.reshape(-1, self._free)
+        return top, float(-optimum.fun) * self._model.scale
 
     def _coefficients(self, q: Floats) -> Floats:
         point = check_array("q", q)
@@ -171,15 +171,15 @@ class FrozenPolicy:
         chance = np.ones((states, len(self._orders)))
         score = np.zeros((states, len(self._orders), size))
         for o, order in enumerate(self._orders):
-            left = np.ones(size, dtype=bool)
+            remaining = np.ones(size, dtype=bool)
             for arm in order:
-                peak = logit[:, left].max(axis=1, keepdims=True)
-                weight = np.where(left, np.exp(np.minimum(logit - peak, 0.0)), 0.0)
+                peak = logit[:, remaining].max(axis=1, keepdims=True)
+                weight = np.where(remaining, np.exp(np.minimum(logit - peak, 0.0)), 0.0)
                 share = weight / weight.sum(axis=1, keepdims=True)
                 chance[:, o] *= share[:, arm]
                 score[:, o] += self._model.kappa * share
                 score[:, o, arm] -= self._model.kappa
-                left[arm] = False
+                remaining[arm] = False
         return chance, score
 
     def _solve(self, q: Floats) -> tuple[float, Floats]:
@@ -225,8 +225,8 @@ def _reachable(size: int, orders: Ints, cap: int) -> tuple[Ints, Ints]:
         layer = ages[first >= count]
     later = _later(ages, orders, cap)
     rows = np.concatenate([ages, later.reshape(-1, size)])
-    _, place = np.unique(rows, axis=0, return_inverse=True)
-    return ages, place.ravel()[len(ages) :].reshape(later.shape[:2])
+    _, position = np.unique(rows, axis=0, return_inverse=True)
+    return ages, position.ravel()[len(ages) :].reshape(later.shape[:2])
 
 
 def _later(ages: Ints, orders: Ints, cap: int) -> Ints:

@@ -131,8 +131,8 @@ class ThresholdChain:
         logit = options.kappa * (self.x - excess - options.offset)
         if options.selection == "independent":
             self.active = np.array(list(product([False, True], repeat=size)))
-            each = np.where(self.active, expit(logit)[:, None], expit(-logit)[:, None])
-            self.chance = each.prod(axis=2)
+            factors = np.where(self.active, expit(logit)[:, None], expit(-logit)[:, None])
+            self.chance = factors.prod(axis=2)
         else:
             self.active = np.eye(size, dtype=bool)
             self.chance = softmax(logit, axis=1)
@@ -169,12 +169,12 @@ class ThresholdChain:
         transition = self.transition
         try:
             with one_thread(states):
-                found = np.linalg.solve((np.eye(states) - transition).T + 1.0, np.ones(states))
+                solution = np.linalg.solve((np.eye(states) - transition).T + 1.0, np.ones(states))
         except np.linalg.LinAlgError as error:
             raise NotConverged(
                 f"q leaves the chain more than one recurrent class: {error}"
             ) from None
-        law: Floats = np.asarray(found)
+        law: Floats = np.asarray(solution)
         mean_reward = (self.chance * self.rewards(objective)).sum(axis=1)
         gain = float(law @ mean_reward)
         anchored = np.eye(states) - transition + np.outer(np.ones(states), law)

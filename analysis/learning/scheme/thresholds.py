@@ -332,9 +332,9 @@ def _best_level(value, low: float, high: float) -> float:  # type: ignore[no-unt
     """Maximise over an interval: a grid finds the hill, Brent's method its top."""
     grid = np.linspace(low, high, 33)
     best = int(np.argmax([value(level) for level in grid]))
-    left, right = grid[max(best - 1, 0)], grid[min(best + 1, 32)]
-    top = minimize_scalar(lambda level: -value(level), bounds=(left, right), method="bounded")
-    ends = [left, right, grid[best], top.x]
+    lower, upper = grid[max(best - 1, 0)], grid[min(best + 1, 32)]
+    top = minimize_scalar(lambda level: -value(level), bounds=(lower, upper), method="bounded")
+    ends = [lower, upper, grid[best], top.x]
     return float(ends[int(np.argmax([value(level) for level in ends]))])
 
 
