@@ -35,6 +35,7 @@ from analysis.robots import (
 from book.ephemeral.many_machines import cycle_reward
 from book.joint.together import View, compute_crawls
 from book.learning.learning_trap import example_sources, make_belief
+from book.trace.signals_that_lie import compute_gain
 from scorecard.pages.directives.explorables import COMMON_SCRIPTS
 from scorecard.paths import BOOK
 from tests.book import test_browser
@@ -611,6 +612,13 @@ def of_together(shown):
     return {"crawls": count, "pages": pages}
 
 
+def of_signals(shown):
+    names = ("r", "p", "items", "decay", "n")
+    recall, precision, items, decay, crawls = (set_to(shown, name) for name in names)
+    gain = compute_gain(recall, precision, items, decay, crawls)
+    return {"pings": items * recall / precision / crawls, "gain": gain}
+
+
 def of_threshold(shown):
     passive, *others = map(np.array, list(place_data(shown)["values"].values())[1:])
     # Saved values have nine digits; the page divides rows by their sums.
@@ -684,6 +692,7 @@ SENTENCES = {
     "explore-calendar": of_calendar,
     "explore-together": of_together,
     "explore-restart-threshold": of_threshold,
+    "explore-signals": of_signals,
     "explore-tie-rules": of_tie_rules,
     "explore-learners": of_learners,
     "explore-trap": of_trap,

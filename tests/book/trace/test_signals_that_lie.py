@@ -1,0 +1,59 @@
+"""What the page on signals that lie computes."""
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Sources, stochastic_bound
+from analysis.ephemeral.signals.index import signal_index
+from analysis.ephemeral.signals.model import Signals
+from book.trace import signals_that_lie as page
+
+
+def test_optimum_of_pairs_is_not_exceeded():
+    losses = page.compute_losses(8, 24, 1)
+    assert (losses[["worth", "closed", "index"]] >= -1e-7).all().all()
+    assert losses["index"].mean() < losses["worth"].mean()
+    assert losses["index"].mean() < 0.01
+    assert (losses["blind"] > losses["closed"]).mean() > 0.7
+
+
+def test_reward_of_pairs_is_below_the_relaxed_bound():
+    rng = np.random.default_rng([1, 1])
+    signals = page.draw_pair(rng)
+    pair = [page._make_lattice(signals, arm, 60) for arm in (0, 1)]
+    best = page._average_reward(pair, [step * np.arange(60) for step, *_ in pair], None)
+    curves = [
+        signal_index(signals, arm, tolerance=0.02, points=100, max_points=1600) for arm in (0, 1)
+    ]
+    bound, _ = stochastic_bound(signals.sources, curves, 1)
+    assert 0.8 * bound < best < 1.005 * bound
+
+
+def test_gain_of_pings_never_exceeds_the_relaxed_bound():
+    rng = np.random.default_rng(2)
+    for _ in range(6):
+        recall, precision = rng.uniform(0.3, 0.9), rng.uniform(0.3, 1.0)
+        decay = 0.02
+        items, crawls = decay * rng.uniform(0.5, 2), decay * rng.uniform(1, 4)
+        signals = Signals(Sources([items], [1.0], [decay]), recall, precision)
+        curve = signal_index(signals, 0, tolerance=0.02)
+        bound, _ = stochastic_bound(signals.sources, [curve], crawls)
+        blind = crawls / decay * -np.expm1(-decay / crawls)
+        gain = page.compute_gain(recall, precision, items, decay, crawls)
+        assert 1 <= gain <= bound / items / blind * 1.03
+
+
+def test_factors_rise_with_recall():
+    setting = page.make_experiment(page.load_trace("upload"), 8, 24.0, 1)
+    table = page.compute_factors(setting, [0.2, 0.9], [1.0], 1440.0, 2, 0)
+    assert table["learnt"].iloc[1] > table["learnt"].iloc[0] > 1
+    assert (table["low"] <= table["learnt"]).all()
+    assert (table["learnt"] <= table["high"]).all()
+    assert setting.end - setting.split == 8 * 7 * 24 * 3600
+
+
+def test_index_curves_lie_below_the_worth():
+    curves = page.compute_index_curves(0.1, 0.1, 0.5, [0.3, 0.9], 0.02)
+    assert (curves["index"] <= curves["worth"] + 0.02).all()
+    closed = curves.dropna()
+    assert closed["one ping"].to_numpy() == pytest.approx(closed["index"].to_numpy(), abs=0.03)
