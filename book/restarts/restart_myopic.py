@@ -152,7 +152,7 @@ def save_as_printed(systems: pd.DataFrame, paths: int, epochs: int) -> None:
 
 
 def save_savings(table: pd.DataFrame) -> None:
-    """Save the table of `restart_myopic.table_of`."""
+    """Save the table of `tabulate_savings`."""
     save_table(
         "restart-myopic-generators",
         table,
