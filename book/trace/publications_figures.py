@@ -137,8 +137,9 @@ def describe_differences(table: pd.DataFrame, keys: Sequence[str]) -> str:
     return f"At budgets of {where} the best by one is not the best by the other, oracle apart."
 
 
-def draw_objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
-               ) -> pd.DataFrame:  # fmt: skip
+def draw_objectives(
+    outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
+) -> pd.DataFrame:
     """Measure each policy by value and by freshness, and draw one against the other."""
     rows = []
     for size, played in outcomes.items():
