@@ -66,7 +66,9 @@ def crawl_site(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, 
     faults = random_faults(len(sources), epochs, point["share"], trouble, last=point["last"])
     site = random_site(sources, epochs, publications, seconds=DAY, length=25, faults=faults)
     return {
-        policy: _columns(crawl_in_process(site, _settings(point, policy)).store.frame(), epochs)
+        policy: _sum_by_epoch(
+            crawl_in_process(site, _make_settings(point, policy)).store.frame(), epochs
+        )
         for policy in point["policies"]
     }
 
@@ -250,7 +252,7 @@ def compare_with_http(
         sources, epochs, rng, seconds=DAY, faults=faults, robots=robots, delay=delay, length=25
     )
     point = {"budget": budget, "epochs": epochs, "patience": 64}
-    settings = _settings(point, "learned_index") | {"DOWNLOAD_TIMEOUT": 60.0}
+    settings = _make_settings(point, "learned_index") | {"DOWNLOAD_TIMEOUT": 60.0}
     with tempfile.TemporaryDirectory() as around, FeedServer(site) as server:
         folder, urls = Path(around), server.urls()
         crawl_in_process(site, settings, folder=folder / "in-process", urls=urls)
@@ -292,7 +294,7 @@ def _kill_in_the_middle(
         process.kill()
 
 
-def _settings(point: Mapping[str, Any], policy: str) -> dict[str, Any]:
+def _make_settings(point: Mapping[str, Any], policy: str) -> dict[str, Any]:
     return {
         "CRAWL_BUDGET": point["budget"],
         "CRAWL_EPOCHS": point["epochs"],
@@ -304,7 +306,7 @@ def _settings(point: Mapping[str, Any], policy: str) -> dict[str, Any]:
     }
 
 
-def _columns(log: pd.DataFrame, epochs: int) -> Floats:
+def _sum_by_epoch(log: pd.DataFrame, epochs: int) -> Floats:
     """Sum up each epoch: value found, fetches, answers 304, failures; shape (4, epochs)."""
     epoch = log["epoch"].to_numpy(dtype=np.intp)
     kinds = {
@@ -372,19 +374,19 @@ def tabulate_policies(table: pd.DataFrame) -> pd.DataFrame:
     half = (table["high"] - table["low"]) / 2
     columns = {
         "value per allowed fetch": format_with_half(table),
-        "model": _or_none(table["expected"], ".3f"),
+        "model": _format_or_none(table["expected"], ".3f"),
         "of the bound (%)": [
             plus_minus(100 * value / bound, 100 * half / bound, 1)
             for value, half, bound in zip(table["value"], half, table["bound"], strict=True)
         ],
         "fetches per epoch": table["fetches"].map("{:.2f}".format),
-        "value per fetch made": _or_none(table["per_fetch"], ".3f"),
-        "304 (%)": _or_none(100 * table["share_304"], ".1f"),
+        "value per fetch made": _format_or_none(table["per_fetch"], ".3f"),
+        "304 (%)": _format_or_none(100 * table["share_304"], ".1f"),
     }
     return pd.DataFrame(columns).set_index(pd.Index(table["policy"], name="policy"))
 
 
-def _or_none(values: pd.Series, digits: str) -> list[str]:
+def _format_or_none(values: pd.Series, digits: str) -> list[str]:
     return ["none" if np.isnan(value) else format(value, digits) for value in values]
 
 

@@ -157,7 +157,7 @@ def crawl_feeds(
     for epoch in range(epochs):
         observation = Observation(epoch, age.copy(), np.full(size, np.nan))
         arms = policy.select(observation, budget, rng)
-        fetches = [_fetch(feeds, int(i), epoch, last[i], half_life, length) for i in arms]
+        fetches = [_fetch_feed(feeds, int(i), epoch, last[i], half_life, length) for i in arms]
         rewards = np.array([fetch.worth for fetch in fetches])
         rewards_by_epoch[epoch] = rewards.sum()
         if hasattr(policy, "observe"):
@@ -196,7 +196,9 @@ class _Fetch:
         )
 
 
-def _fetch(feeds: Feeds, i: int, epoch: int, last: float, half_life: float, length: int) -> _Fetch:
+def _fetch_feed(
+    feeds: Feeds, i: int, epoch: int, last: float, half_life: float, length: int
+) -> _Fetch:
     """Fetch feed i at an epoch, after a fetch at the epoch `last`."""
     items = feeds.published[i]
     count = int(np.searchsorted(items, epoch, "right"))

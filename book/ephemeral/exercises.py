@@ -125,10 +125,12 @@ def solve_how_good() -> dict[str, float]:
     observed = np.array([False, False, True, True])
     return {
         "solution-multiplier": relaxed_problem(pair, 1).subsidy,
-        "solution-cycle": _loss(pair, 1, long_run_cycle(pair, "whittle", 1).average_reward),
-        "solution-blind": _reward(four, wrong, content, False),
-        "solution-seeing": _reward(four, wrong, content, observed),
-        "solution-knowing": _reward(four, four, content, observed),
+        "solution-cycle": _relative_loss(
+            pair, 1, long_run_cycle(pair, "whittle", 1).average_reward
+        ),
+        "solution-blind": _reward_of_beliefs(four, wrong, content, False),
+        "solution-seeing": _reward_of_beliefs(four, wrong, content, observed),
+        "solution-knowing": _reward_of_beliefs(four, four, content, observed),
     }
 
 
@@ -145,7 +147,7 @@ def solve_newer_policies() -> dict[str, float]:
     twice = four_sources().subset(np.repeat(np.arange(4), 2))
     split = long_run_cycle(twice, "whittle", 3)
     return {
-        "solution-equal": _loss(types, 5 / 6, copies.average_reward),
+        "solution-equal": _relative_loss(types, 5 / 6, copies.average_reward),
         "solution-period": copies.period,
         "solution-period-split": split.period,
         "solution-both": float(np.mean([{2, 3} <= set(arms) for arms in split.crawls])),
@@ -218,7 +220,7 @@ def solve_costs_and_budgets() -> dict[str, float]:
         for fill in ("index", "value")
     }
     for brings in (60, 120, 150):
-        arms = _with_a_fleeting_source(brings)
+        arms = _add_fleeting_source(brings)
         run = simulate_costs(arms, "value", 1.0, least_age=[6, 1, 1, 1])
         solutions[f"solution-ranked-{brings}"] = run.average_reward
         solutions[f"solution-allowed-{brings}"] = reward_when_allowed(arms, 6, 600)
@@ -226,7 +228,7 @@ def solve_costs_and_budgets() -> dict[str, float]:
     return solutions | {"solution-without": long_run_cycle(others, "whittle", 1).average_reward}
 
 
-def _with_a_fleeting_source(brings: float) -> Sources:
+def _add_fleeting_source(brings: float) -> Sources:
     """Return a source that fades within an epoch and holds so much, and three of Table 1's kind."""
     return Sources(
         np.array([20.0 * brings, 250.0, 250.0, 250.0]),
@@ -267,13 +269,13 @@ def reward_when_allowed(sources: Sources, least_age: int, horizon: int) -> float
     return float(np.mean(earned[2 * horizon // 5 :]))
 
 
-def _loss(sources: Sources, budget: float, reward: float) -> float:
+def _relative_loss(sources: Sources, budget: float, reward: float) -> float:
     """Return the relative loss against the relaxed bound, 0 up to rounding."""
     loss = 1 - reward / relaxed_problem(sources, budget).bound
     return 0.0 if abs(loss) < 1e-9 else float(loss)
 
 
-def _reward(
+def _reward_of_beliefs(
     truth: Sources, believed: Sources, content: list[np.ndarray], observed: ArrayLike
 ) -> float:
     """Play the index of believed sources on content of the true ones, one crawl an epoch."""

@@ -229,7 +229,7 @@ def _averages(results: Results) -> list[Claim]:
             alone.average_reward < first.average_reward and two,
             numbers={"alone": alone.average_reward, "average": first.average_reward},
         ),
-        claim("A-s-two-sources", two, numbers={"cycle": _in_order(first)}),
+        claim("A-s-two-sources", two, numbers={"cycle": _list_crawls(first)}),
         claim(
             "A-s-greedy-def",
             by_mean,
@@ -256,7 +256,7 @@ def _figures(results: Results) -> list[Claim]:
     ]
 
 
-def _in_order(cycle: Cycle) -> list[int]:
+def _list_crawls(cycle: Cycle) -> list[int]:
     """Return the numbers of the sources that a cycle crawls, epoch by epoch."""
     return [source + 1 for crawled in cycle.crawls for source in crawled]
 
@@ -273,12 +273,12 @@ def _schedules(results: Results) -> list[Claim]:
         claim(
             "A-r-fig2-period",
             first.crawls == ((0,), (1,)),
-            numbers={"cycle": _in_order(first)},
+            numbers={"cycle": _list_crawls(first)},
         ),
         claim(
             "A-r-fig2-never",
             bool((first.frequency[2:] == 0).all()),
-            numbers={"cycle": _in_order(first), "limit": limit, "least": least},
+            numbers={"cycle": _list_crawls(first), "limit": limit, "least": least},
         ),
         claim("A-r-fig3-s1", bool(second.frequency[0] == 1), numbers={"period": second.period}),
         *(
@@ -297,7 +297,7 @@ def _schedules(results: Results) -> list[Claim]:
 # Figures
 
 
-def _redraws(of: str) -> str:
+def _describe_redrawn(of: str) -> str:
     """Return a text on the document's figure that this one redraws, in a run of the document."""
     return f" Redraws {of}." if is_document_run() else ""
 
@@ -325,7 +325,7 @@ def draw_content_value(sources: Sources) -> None:
         fig,
         pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
         caption=f"The value of one item of each source against its age. {sentences['caption']}"
-        f"{_redraws('Figure 1 of the report')}",
+        f"{_describe_redrawn('Figure 1 of the report')}",
         alt=f"Exponentially falling curves, one a source. {sentences['alt']}",
     )
 
@@ -373,7 +373,7 @@ def draw_states(
         caption=f"Content of {describe_drawn_sources(sources)} and crawls (dots) under the index "
         "policy "
         f"with $M = {budget}$, from {initial_state} sources. {describe_rhythm(cycle)}; the dotted "
-        f"line is $u^*$.{_redraws(of)}",
+        f"line is $u^*$.{_describe_redrawn(of)}",
         alt=f"Saw-tooth curves of the content of {counted(len(panels), 'source')} over "
         f"{counted(horizon, 'epoch')} with {budget} crawled at each. In the long run: "
         f"{shares_text}. "

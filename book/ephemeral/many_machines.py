@@ -78,7 +78,7 @@ def compute_price_of_limits(
         crawls = [scheduler.crawl() for _ in range(epochs)]
         spent = np.mean([sources.cost[numbers].sum() for numbers, _ in crawls]) / budget
         earned = np.array([reward.sum() for _, reward in crawls])
-        error = Estimate.of(_by_block(earned) / free).half_width
+        error = Estimate.of(_average_by_block(earned) / free).half_width
         rows.append((low, high, 1 - earned.mean() / free, error, 1 - relaxed.bound / free, spent))
     columns = ["min_age", "max_age", "policy", "half_width", "relaxed", "spent"]
     return pd.DataFrame(rows, columns=columns)
@@ -110,12 +110,14 @@ def compute_price_of_parts(
                 many = PartitionedScheduler(sources, assignment, budget, ages, exchange=exchange)
                 rewards(many, warm_up)
                 earned = rewards(many, epochs)
-                half_width = Estimate.of(1 - _by_block(earned) / _by_block(unsplit)).half_width
+                half_width = Estimate.of(
+                    1 - _average_by_block(earned) / _average_by_block(unsplit)
+                ).half_width
                 rows.append((count, name, exchange, 1 - earned.mean() / unsplit.mean(), half_width))
     return pd.DataFrame(rows, columns=["parts", "split", "exchange", "loss", "half_width"])
 
 
-def _by_block(earned: Floats) -> Floats:
+def _average_by_block(earned: Floats) -> Floats:
     """Return the mean rewards of the parts of a run, shape (`BLOCKS`,)."""
     return np.array([block.mean() for block in np.array_split(earned, BLOCKS)])
 

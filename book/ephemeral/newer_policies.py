@@ -175,13 +175,15 @@ def _random_gaps(
         gap = Estimate.of([(run.relaxed_reward - run.average_reward) / bound for run in right])
         yield "random", start, copies, gap.value, *gap.interval
         if start == "together":
-            wrong = play(_closed_form(arrivals.sources, curves), start)
+            wrong = play(_with_theorem_index(arrivals.sources, curves), start)
             pairs = zip(right, wrong, strict=True)
             gap = Estimate.of([(a.relaxed_reward - b.average_reward) / bound for a, b in pairs])
             yield "closed form", start, copies, gap.value, *gap.interval
 
 
-def _closed_form(sources: Sources, curves: Sequence[StochasticIndex]) -> list[StochasticIndex]:
+def _with_theorem_index(
+    sources: Sources, curves: Sequence[StochasticIndex]
+) -> list[StochasticIndex]:
     """Return the same lattices of contents, with the index of Theorem 1 on them."""
     same = np.ones(len(sources))
     return [
@@ -290,10 +292,10 @@ def aperiodic_share(sets: int, seed: int) -> float:
 
 def compute_hard_rewards() -> pd.DataFrame:
     """Return index policy, timetable, exact optimum and bound on the hard sets."""
-    return tabulate_hard_sets(_hard_reward)
+    return tabulate_hard_sets(_compute_hard_reward)
 
 
-def _hard_reward(sources: Sources, budget: int) -> dict[str, float]:
+def _compute_hard_reward(sources: Sources, budget: int) -> dict[str, float]:
     best = optimal_cycle(sources, budget)
     index = long_run_cycle(sources, "whittle", budget).average_reward
     bound = relaxed_problem(sources, budget).bound
@@ -374,9 +376,9 @@ def save_losses(single: dict[str, Floats], many: dict[str, Floats], copies: int)
     """Save the table of all policies' losses."""
     rows = {
         label: {
-            "one copy, mean": _mean(single[name]),
+            "one copy, mean": _format_mean(single[name]),
             "one copy, worst": f"{single[name].mean(axis=1).max():.2%}",
-            f"{copies} copies, mean": _mean(many[name]) if name in many else "not played",
+            f"{copies} copies, mean": _format_mean(many[name]) if name in many else "not played",
         }
         for name, label in LABELS.items()
     }
@@ -390,7 +392,7 @@ def save_losses(single: dict[str, Floats], many: dict[str, Floats], copies: int)
     )
 
 
-def _mean(losses: Floats) -> str:
+def _format_mean(losses: Floats) -> str:
     """Mean over sets, with its interval over runs if there are any."""
     means = losses.mean(axis=0)
     if means.size == 1:

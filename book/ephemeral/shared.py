@@ -57,7 +57,7 @@ DIVISORS = {"epochs": 0, "epochs - 1": -1}
 
 def read_sources(path: Path, period: float = 1.0) -> Sources:
     """Read sources, with their costs."""
-    sources = _of_number(Sources.from_csv(path, period), path, 1, MANY)
+    sources = _check_number(Sources.from_csv(path, period), path, 1, MANY)
     if not sources.u_star.any():
         raise ValueError(
             f"{path}: arrival_rate and mean_utility must both be above 0 for one source at least"
@@ -73,21 +73,21 @@ def read_sources(path: Path, period: float = 1.0) -> Sources:
 
 def read_counted_sources(path: Path, period: float = 1.0) -> Sources:
     """Read sources for a page whose budget is a number of sources."""
-    return _counted(path, period, 1, REPEATING)
+    return _read_unit_costs(path, period, 1, REPEATING)
 
 
 def read_compared_sources(path: Path, period: float = 1.0) -> Sources:
     """Read two or more sources for a page that counts sources and compares them."""
-    return _counted(path, period, 2, REPEATING)
+    return _read_unit_costs(path, period, 2, REPEATING)
 
 
 def read_few_sources(path: Path, period: float = 1.0) -> Sources:
     """Read two to five sources for a page that counts sources and follows their joint ages."""
-    return _counted(path, period, 2, FEW)
+    return _read_unit_costs(path, period, 2, FEW)
 
 
-def _counted(path: Path, period: float, least: int, most: int) -> Sources:
-    sources = _of_number(read_sources(path, period), path, least, most)
+def _read_unit_costs(path: Path, period: float, least: int, most: int) -> Sources:
+    sources = _check_number(read_sources(path, period), path, least, most)
     for name, cost in zip(sources.names or (), sources.cost, strict=True):
         if cost != 1:
             raise ValueError(
@@ -97,7 +97,7 @@ def _counted(path: Path, period: float, least: int, most: int) -> Sources:
     return sources
 
 
-def _of_number(sources: Sources, path: Path, least: int, most: int) -> Sources:
+def _check_number(sources: Sources, path: Path, least: int, most: int) -> Sources:
     if not least <= len(sources) <= most:
         raise ValueError(
             f"{path}: there must be {least} to {most:,} sources on this page, got {len(sources):,}"

@@ -265,7 +265,9 @@ def _model(results: Results) -> list[Claim]:
 
 def _evolution(results: Results) -> list[Claim]:
     crawls = {
-        name: {law: _pair(run.frequency(rule, 0)) for law, run in results.pairs.items()}
+        name: {
+            law: _value_and_half_width(run.frequency(rule, 0)) for law, run in results.pairs.items()
+        }
         for name, rule in (("by_theorem", "whittle"), ("by_short_form", "remark"))
     }
     return [
@@ -277,7 +279,7 @@ def _evolution(results: Results) -> list[Claim]:
     ]
 
 
-def _pair(estimate: Estimate, unit: float = 1.0) -> tuple[float, float]:
+def _value_and_half_width(estimate: Estimate, unit: float = 1.0) -> tuple[float, float]:
     """Return an estimate and its half-width in a unit."""
     return estimate.value / unit, estimate.half_width / unit
 
@@ -296,8 +298,8 @@ def _rewards(results: Results) -> list[Claim]:
             numbers={
                 "lowest": results.curve[0].value,
                 "highest": results.curve[-1].value,
-                "short": _pair(results.reward("exponential", "remark")),
-                "short_wild": _pair(results.reward(results.wild, "remark")),
+                "short": _value_and_half_width(results.reward("exponential", "remark")),
+                "short_wild": _value_and_half_width(results.reward(results.wild, "remark")),
                 "wild": results.wild,
             },
         ),
@@ -311,13 +313,13 @@ def _quality(results: Results) -> Claim:
     """Compare what each form of the index earns with the most that any policy can earn."""
     shares = {
         rule: {
-            law: _pair(results.reward(law, rule), bound / 100)
+            law: _value_and_half_width(results.reward(law, rule), bound / 100)
             for law, bound in results.bounds.items()
         }
         for rule in ("whittle", "remark", "theorem")
     }
     rewards = [
-        {"law": law, "reward": _pair(results.reward(law)), "bound": bound}
+        {"law": law, "reward": _value_and_half_width(results.reward(law)), "bound": bound}
         for law, bound in results.bounds.items()
     ]
     least = min(results.reward(law).low / bound for law, bound in results.bounds.items())
@@ -357,8 +359,8 @@ def _order(results: Results) -> Claim:
         numbers={
             "worse": worse,
             "tied": tied,
-            "gains": {law: _pair(gain) for law, gain in gains.items()},
-            "short": {law: _pair(gain) for law, gain in short.items()},
+            "gains": {law: _value_and_half_width(gain) for law, gain in gains.items()},
+            "short": {law: _value_and_half_width(gain) for law, gain in short.items()},
             "greedy": results.exact["greedy"],
             "round_robin": results.exact["round-robin"],
         },

@@ -168,7 +168,7 @@ def collect_theorem_values() -> dict[str, float]:
     return {
         **eta,
         "promise": 1 - two,
-        "excess": _up(1 / (1 - two) - 1, 4),
+        "excess": _round_up(1 / (1 - two) - 1, 4),
         "concave-promise": 2 * np.sqrt(2) - 2,
         "worst-share": worst_share(),
         "base-two": chosen_base_loss(1),
@@ -187,7 +187,7 @@ def collect_pair_values() -> dict[str, float]:
     return {"strict-loss": 1 - alone / timetable(pair, 1).average_reward}
 
 
-def _up(number: float, digits: int) -> float:
+def _round_up(number: float, digits: int) -> float:
     """Round up, as a bound has to be."""
     return float(np.ceil(number * 10.0**digits) / 10.0**digits)
 
@@ -198,7 +198,7 @@ def collect_table_values(table: Timetable) -> dict[str, float]:
     return {
         "earned": table.average_reward,
         "bound": table.bound,
-        "margin": _up(max(table.margin, 0.0), 5),
+        "margin": _round_up(max(table.margin, 0.0), 5),
         "price": table.price,
         "sources": len(table.sources),
         "crawled": crawled,

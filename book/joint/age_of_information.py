@@ -72,9 +72,9 @@ def simulate_age(
         before = np.cumsum(took) - took
         done = before + took + np.maximum.accumulate(born - before)
     elif discipline == DISCIPLINES[2]:
-        done = _without_waiting(born, took)
+        done = _serve_without_waiting(born, took)
     else:
-        done = _last_come(born, took, discipline == DISCIPLINES[1])
+        done = _serve_last_come(born, took, discipline == DISCIPLINES[1])
     own = np.flatnonzero((rng.random(pages) < share) & np.isfinite(done))
     own = own[np.argsort(done[own])]
     fresh = own[np.maximum.accumulate(own) == own]
@@ -85,7 +85,7 @@ def simulate_age(
     return float(area.sum() / length.sum())
 
 
-def _without_waiting(born: Floats, took: Floats) -> Floats:
+def _serve_without_waiting(born: Floats, took: Floats) -> Floats:
     """Return when each page is indexed, never if it finds the engine busy."""
     done, free = np.full(born.size, np.inf), 0.0
     for page, (arrival, length) in enumerate(zip(born.tolist(), took.tolist(), strict=True)):
@@ -94,7 +94,7 @@ def _without_waiting(born: Floats, took: Floats) -> Floats:
     return done
 
 
-def _last_come(born: Floats, took: Floats, preempt: bool) -> Floats:
+def _serve_last_come(born: Floats, took: Floats, preempt: bool) -> Floats:
     """Return when each page is indexed, last come first served, never if the run ends before it."""
     remaining, done, now = took.tolist(), np.full(born.size, np.inf), 0.0
     stack: list[int] = []  # the page in service is the last one

@@ -172,13 +172,13 @@ def draw_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
         caption="Longest queue at which a robot is sent to a source, by the age of the source, "
         "where the other source has just been crawled; -1 where none is sent at any queue.",
         alt="Two panels, optimum and rule, with two curves of a longest queue against age. In the "
-        f"optimum a robot alone is sent {_queues(first['alone'])} at age 0 and "
-        f"{_queues(last['alone'])} at age {last['age']}; one beside another in flight "
-        f"{_queues(first['second'])} and {_queues(last['second'])}.",
+        f"optimum a robot alone is sent {_describe_queues(first['alone'])} at age 0 and "
+        f"{_describe_queues(last['alone'])} at age {last['age']}; one beside another in flight "
+        f"{_describe_queues(first['second'])} and {_describe_queues(last['second'])}.",
     )
 
 
-def _queues(longest: int) -> str:
+def _describe_queues(longest: int) -> str:
     """Return the queues at which a robot is sent, by the longest of them; -1 for none."""
     return f"up to {counted(int(longest), 'page')}" if longest >= 0 else "at no queue"
 

@@ -232,8 +232,8 @@ def tabulate_losses(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
                 "loss (%)": 100 * loss.value,
                 "± (95%)": 100 * loss.half_width or np.nan,
                 "last fifth (%)": late_loss(curves),
-                "epochs to 95%": _steps(curves.steps_to(0.95)),
-                "epochs to 99%": _steps(curves.steps_to(0.99)),
+                "epochs to 95%": _format_median(curves.steps_to(0.95)),
+                "epochs to 99%": _format_median(curves.steps_to(0.99)),
             }
         rows[name]["diverged"] = len(curves.diverged)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
@@ -341,7 +341,7 @@ def _save_leaders(comparisons: list[Mapping[str, LearningCurves]]) -> None:
     save_value("learners-adaptive-leads", all(name.startswith("certainty") for name in least))
 
 
-def _steps(values: Floats) -> str:
+def _format_median(values: Floats) -> str:
     """Write the median, with its 95% interval where there are enough runs for one."""
     if values.size < least_for_median():
         median = float(np.median(values))

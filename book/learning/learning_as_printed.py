@@ -94,7 +94,7 @@ class Results:
 
 def list_cures(options: LspeOptions) -> dict[str, LspeOptions]:
     """Return the scheme with both cures, one, or neither, from its options with both."""
-    changed = partial(_changed, options)
+    changed = partial(_change_options, options)
     return {
         "with both cures": options,
         "projection alone": changed(regulariser="none"),
@@ -258,7 +258,7 @@ def condition_numbers(sources: Sources, kappa: float, epochs: int, seed: int) ->
     random = np.random.default_rng(seed).exponential(mean)
     rows = {}
     for name, content in (("mean content", mean), ("random content", random)):
-        x = _states_at_bounds(sources, kappa, content, np.random.default_rng(seed))
+        x = _visit_states_at_bounds(sources, kappa, content, np.random.default_rng(seed))
         rows[name] = {
             "states in content": feature_condition(sources, x, scale=1.0),
             "divided by the largest u*": feature_condition(sources, x),
@@ -290,11 +290,11 @@ def learn_from_crawls(sources: Sources, *, horizon: int, seed: int) -> Estimated
     return Estimated(float(np.abs(ratios[often] - 1).max()), float(run.expected.mean() / best))
 
 
-def _changed(options: LspeOptions, **changes: object) -> LspeOptions:
+def _change_options(options: LspeOptions, **changes: object) -> LspeOptions:
     return LspeOptions(**{**options.__dict__, **changes})
 
 
-def _states_at_bounds(
+def _visit_states_at_bounds(
     sources: Sources, kappa: float, content: Floats, rng: np.random.Generator
 ) -> Floats:
     """Return the states met with thresholds at their upper bounds, epoch by epoch."""

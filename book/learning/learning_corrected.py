@@ -222,14 +222,14 @@ def decompose_loss(experiment: Experiment, budgets: Iterable[int], cap: int) -> 
                 "± (95%)": run.late().half_width,
                 "learned, without draws": run.greedy_rewards(sources, options, budget).mean(),
                 "climbed off-line": value,
-                "the same, without draws": _long_run(sources, undrawn, budget),
-                "largest content first": _long_run(sources, "greedy", budget),
-                "index policy": _long_run(sources, "whittle", budget),
+                "the same, without draws": _long_run_reward(sources, undrawn, budget),
+                "largest content first": _long_run_reward(sources, "greedy", budget),
+                "index policy": _long_run_reward(sources, "whittle", budget),
             }
     return pd.DataFrame(rows).rename_axis("reward per epoch")
 
 
-def _long_run(sources: Sources, policy: Any, budget: int) -> float:
+def _long_run_reward(sources: Sources, policy: Any, budget: int) -> float:
     return long_run(sources, policy, budget).average_reward
 
 

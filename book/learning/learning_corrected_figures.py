@@ -30,7 +30,7 @@ def draw_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
     for colour, style, (name, run) in styles:
         if len(run.expected) < 2:
             continue
-        mean, low, high = student_band(_in_blocks(run.expected, block))
+        mean, low, high = student_band(_average_blocks(run.expected, block))
         axis.fill_between(epochs, low, high, color=colour, alpha=0.25, linewidth=0)
         axis.plot(epochs, mean, color=colour, linestyle=style, label=name)
         data |= {name: mean, f"{name}, low": low, f"{name}, high": high}
@@ -149,7 +149,7 @@ def describe_loss(reward: float, index: float) -> str:
     return f"{loss:.2g}%" if loss >= LEAST_LOSS else f"less than {LEAST_LOSS:g}%"
 
 
-def _in_blocks(values: Floats, block: int) -> Floats:
+def _average_blocks(values: Floats, block: int) -> Floats:
     count = values.shape[1] // block
     cut = values[:, : count * block].reshape(len(values), count, block)
     return np.asarray(cut.mean(axis=2))

@@ -164,14 +164,14 @@ def ranks_like_index(sources: Sources, horizon: int) -> bool:
     """Whether (4), as printed, crawls as the index policy does, at every budget below N."""
     return all(
         np.array_equal(
-            _crawled(sources, Ranked(sources), budget, horizon),
-            _crawled(sources, "whittle", budget, horizon),
+            _simulate_crawls(sources, Ranked(sources), budget, horizon),
+            _simulate_crawls(sources, "whittle", budget, horizon),
         )
         for budget in range(1, len(sources))
     )
 
 
-def _crawled(
+def _simulate_crawls(
     sources: Sources, policy: Policy | str, budget: int, horizon: int
 ) -> NDArray[np.bool_]:
     return simulate(sources, policy, budget, horizon, initial_state="fresh").crawled
@@ -416,7 +416,7 @@ def _prose(years: list[str]) -> Iterable[Claim]:
     yield claim("B-V-approx")
 
 
-def _unmarked(sources: Sources) -> Floats:
+def _printed_mean(sources: Sources) -> Floats:
     """Return the printed mean of Z_i: what an epoch brings if every item is worth 1 at first."""
     mean: Floats = sources.arrival_rate * sources.period * -np.expm1(-sources.decay) / sources.decay
     return mean
@@ -426,14 +426,14 @@ def _content(results: Content) -> Iterable[Claim]:
     arms, life, draws = results.sources, results.lifetime, results.draws
     error = draws.std() / np.sqrt(draws.size)
     yield claim(
-        "B-poisson-k", results.thinning < 1e-12, numbers={"error": _bound(results.thinning)}
+        "B-poisson-k", results.thinning < 1e-12, numbers={"error": _error_bound(results.thinning)}
     )
     gap = np.abs(results.remaining - arms.alpha).max()
-    yield claim("B-def-alpha", bool(gap < 1e-8), numbers={"error": _bound(gap)})
+    yield claim("B-def-alpha", bool(gap < 1e-8), numbers={"error": _error_bound(gap)})
     yield claim("B-def-Z")
     yield claim("B-def-xi")
     free = results.misses["never crawled"].max()
-    yield claim("B-def-X", bool(free < 1e-9), numbers={"error": _bound(free)})
+    yield claim("B-def-X", bool(free < 1e-9), numbers={"error": _error_bound(free)})
     lag, limit = float(np.corrcoef(draws[:-1], draws[1:])[0, 1]), 4 / np.sqrt(draws.size)
     halves = draws[: draws.size // 2].mean() - draws[draws.size // 2 :].mean()
     yield claim(
@@ -446,7 +446,7 @@ def _content(results: Content) -> Iterable[Claim]:
     by_mean = (1 - arms.alpha[0] ** age) * (1 - lasting) * arms.u_star[0]
     xi, by_formula = (
         (draws[life:] - lasting * draws[:-life]).mean(),
-        _unmarked(arms)[0] * (1 - lasting),
+        _printed_mean(arms)[0] * (1 - lasting),
     )
     yield claim(
         "B-u-i",
@@ -458,7 +458,11 @@ def _content(results: Content) -> Iterable[Claim]:
         "B-eq1",
         bool(max(free, infinite) < 1e-9),
         condition=bool(finite > 1e-9),
-        numbers={"error": _bound(max(free, infinite)), "with_crawls": finite, "lifetime": life},
+        numbers={
+            "error": _error_bound(max(free, infinite)),
+            "with_crawls": finite,
+            "lifetime": life,
+        },
     )
     ahead = arms.alpha * results.orbit[:-1] + arms.u
     differ = bool(np.abs(dropped - by_mean).max() > 1e-9)
@@ -524,7 +528,7 @@ def _index(results: Index) -> Iterable[Claim]:
     yield claim(
         "B-eq4",
         bool(np.allclose(results.exceeding, results.closed, atol=1e-8) and results.defined < 1e-8),
-        numbers={"ages": ages, "error": _bound(results.defined)},
+        numbers={"ages": ages, "error": _error_bound(results.defined)},
     )
     yield claim(
         "B-eq5",
@@ -545,7 +549,11 @@ def _index(results: Index) -> Iterable[Claim]:
     yield claim(
         "B-periodic",
         gap < 1e-6,
-        numbers={"periods": periods, "greatest_budget": len(results.repeats), "error": _bound(gap)},
+        numbers={
+            "periods": periods,
+            "greatest_budget": len(results.repeats),
+            "error": _error_bound(gap),
+        },
     )
 
 
@@ -579,12 +587,14 @@ def _policy(results: Rule) -> Iterable[Claim]:
     yield claim("B-f-i", numbers={"by_step": step, "drawn": draw, "scaled": scaled, "half": half})
     law = results.transitions
     yield claim(
-        "B-p-i", max(law.law, law.state) < 1e-12, numbers={"error": _bound(max(law.law, law.state))}
+        "B-p-i",
+        max(law.law, law.state) < 1e-12,
+        numbers={"error": _error_bound(max(law.law, law.state))},
     )
     yield claim(
         "B-p-product",
         law.product < 1e-12 and law.single > 0.01,
-        numbers={"error": _bound(law.product), "off": law.single},
+        numbers={"error": _error_bound(law.product), "off": law.single},
     )
 
 
@@ -597,7 +607,11 @@ def _gradient(results: Rule) -> Iterable[Claim]:
             and solved.rank == solved.states - 1
             and np.isclose(solved.beta, solved.mean_content)
         ),
-        numbers={"states": solved.states, "residual": _bound(solved.residual), "rank": solved.rank},
+        numbers={
+            "states": solved.states,
+            "residual": _error_bound(solved.residual),
+            "rank": solved.rank,
+        },
     )
     printed, own, harvest, right = (
         results.gradients.loc[name].to_dict() for name in (AS_PRINTED, OWN, HARVEST, CORRECTED)
@@ -661,23 +675,23 @@ def _recursions(results: Rule) -> Iterable[Claim]:
         "B-alg-A",
         rule.printed_end < 1e-6,
         basis="judged",
-        numbers={"features": size, "violated": rule.printed_end, "error": _bound(rule.end)},
+        numbers={"features": size, "violated": rule.printed_end, "error": _error_bound(rule.end)},
     )
     yield claim(
         "B-alg-Binv",
         bool(results.by_print[0] < 1e-6),
         basis="judged",
-        numbers={"off": results.by_print[0], "error": _bound(results.by_formula.max())},
+        numbers={"off": results.by_print[0], "error": _error_bound(results.by_formula.max())},
     )
     yield claim("B-alg-B0")
 
 
 def _steps(results: Rule) -> Iterable[Claim]:
     a, b = results.steps["a"], results.steps["b"]
-    tail = partial(_over_doublings, a.size)
+    tail = partial(_sum_over_doublings, a.size)
     yield claim(
         "B-steps-a",
-        bool((a > 0).all() and tail(a)[-1] > 0.9 * tail(a)[0] and _dies_out(tail(a**2))),
+        bool((a > 0).all() and tail(a)[-1] > 0.9 * tail(a)[0] and _is_convergent(tail(a**2))),
         numbers={
             "doubling": tail(a)[-1],
             "share": np.sum(a**2) / (500 * np.pi**2 / 6),
@@ -687,7 +701,9 @@ def _steps(results: Rule) -> Iterable[Claim]:
     ratio = (a / b)[[10**power - 1 for power in range(3, 1 + int(np.log10(a.size)))]]
     yield claim(
         "B-steps-b",
-        bool((np.diff(ratio) < 0).all() and _dies_out(tail(b**2)) and (tail(b)[-1] > tail(b)[0])),
+        bool(
+            (np.diff(ratio) < 0).all() and _is_convergent(tail(b**2)) and (tail(b)[-1] > tail(b)[0])
+        ),
         numbers={"ratio": ratio[-1], "steps": a.size},
     )
     yield claim("B-steps-example", results.step_numbers)
@@ -696,17 +712,17 @@ def _steps(results: Rule) -> Iterable[Claim]:
     yield claim("B-phi-form", results.feature_form, numbers={"features": results.length})
 
 
-def _bound(error: Any) -> float:
+def _error_bound(error: Any) -> float:
     """Return the least power of ten from 1e-9 on that an error does not exceed."""
     return error_bound(error, 1e-9)
 
 
-def _over_doublings(epochs: int, terms: Floats) -> Floats:
+def _sum_over_doublings(epochs: int, terms: Floats) -> Floats:
     """Sum the terms over each of the last five doublings of n."""
     ends = epochs // 2 ** np.arange(5, -1, -1)
     return np.diff(np.cumsum(terms)[ends - 1])
 
 
-def _dies_out(sums: Floats) -> bool:
+def _is_convergent(sums: Floats) -> bool:
     """Whether sums over doublings fall by a fixed share at least, so that the series ends."""
     return bool((sums[1:] < 0.95 * sums[:-1]).all())

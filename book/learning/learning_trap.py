@@ -176,7 +176,7 @@ def run_at_price(
             0
         ]
         for lost, slack in zip(losses, (1.0, 0.0), strict=True):
-            charges = _priced(np.log(content), content, gap, gain, cost, drawn, source.alpha[0],
+            charges = _run_priced(np.log(content), content, gap, gain, cost, drawn, source.alpha[0],
                             slack, crawls)  # fmt: skip
             lost[stream] = np.cumsum(charges)[points - 1]
     losing = cost > 1e-9 * u_star
@@ -186,7 +186,7 @@ def run_at_price(
 
 
 @compiled
-def _priced(log_content, content, gap, gain, cost, drawn, alpha, slack, crawls):  # type: ignore[no-untyped-def]
+def _run_priced(log_content, content, gap, gain, cost, drawn, alpha, slack, crawls):  # type: ignore[no-untyped-def]
     """Return the cost of each crawl; worths of 1, so that phi = 1.
 
     The first crawl is at age 1. `slack` is 1 for the confidence set and 0 for the most likely pair.
@@ -247,7 +247,7 @@ def squared_distance(
 
 def bound_wrong_decisions(epochs: ArrayLike) -> Floats:
     """Return the sum over sources of 3 phi log(G T^2)/kappa_i + 5, phi = 1, at each T."""
-    u_star, mu = _grid()
+    u_star, mu = _make_grid()
     truth = example_sources()
     ages = np.append(np.arange(1.0, OLDEST + 1), np.inf)
     with np.errstate(invalid="ignore"):
@@ -272,7 +272,7 @@ def run_on_items(epochs: int, streams: int, seed: int) -> Decisions:
     `epochs`, `streams`: epochs T in each of some streams of arrivals.
     """
     epochs, streams = check_integer("epochs", epochs, 10), check_integer("streams", streams, 2)
-    truth, (u_star, mu) = example_sources(), _grid()
+    truth, (u_star, mu) = example_sources(), _make_grid()
     arrivals = Arrivals(truth, Utility("deterministic"))
     drawn = [
         sample_items(arrivals, epochs, rng)
@@ -340,7 +340,7 @@ def summarise_kinds(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "rule", "mean", "half", "largest"])
 
 
-def _grid() -> tuple[Floats, Floats]:
+def _make_grid() -> tuple[Floats, Floats]:
     """Return u* and mu at the points of each source's grid, which contains the truth; (2, G)."""
     factors = RATIO ** np.arange(-STEPS, STEPS + 1.0)
     u, m = (grid.ravel() for grid in np.meshgrid(factors, factors))

@@ -29,12 +29,12 @@ def tabulate_arms(
     for arm, name in zip(arms, names, strict=True):
         for x in range(arm.states):
             costs = {passive: float(arm.passive_cost[x]), active: float(arm.active_cost[x])}
-            rows[name, str(x)] = _law(arm.passive[x]) | costs
-        rows[name, "restart"] = _law(arm.reset)
+            rows[name, str(x)] = _tabulate_law(arm.passive[x]) | costs
+        rows[name, "restart"] = _tabulate_law(arm.reset)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["arm", "state"])
 
 
-def _law(law: Floats) -> dict[str, float]:
+def _tabulate_law(law: Floats) -> dict[str, float]:
     return {f"to {y}": float(p) for y, p in enumerate(law)}
 
 
@@ -90,7 +90,7 @@ def save_numbers(costs: pd.DataFrame, machines: RestartBandit, queues: RestartBa
 
 def claims(mended: Mapping[str, float], emptied: Mapping[str, float]) -> list[Claim]:
     """Return the page's claims on the rows of slide 3, which name applications."""
-    machines, queues = _losses(mended), _losses(emptied)
+    machines, queues = _loss_numbers(mended), _loss_numbers(emptied)
     return [
         *(claim(row, numbers=machines) for row in ("C-app-machine", "C-app-repair")),
         *(claim(row, numbers=queues) for row in ("C-app-queue", "C-app-channel", "C-app-data")),
@@ -98,7 +98,7 @@ def claims(mended: Mapping[str, float], emptied: Mapping[str, float]) -> list[Cl
     ]
 
 
-def _losses(costs: Mapping[str, float]) -> dict[str, float]:
+def _loss_numbers(costs: Mapping[str, float]) -> dict[str, float]:
     return {
         "index": loss_percentage(costs, "index policy"),
         "worst_first": loss_percentage(costs, "worst state first"),
@@ -170,7 +170,7 @@ def draw_costs(costs: pd.DataFrame, budget: int) -> None:
     )
 
 
-def _lost(gap: float, age: int) -> float:
+def _sum_lost(gap: float, age: int) -> float:
     """Return the sum of 1 - b^j for j up to an age, b = 1 - gap, without cancellation."""
     return float(-np.expm1(np.arange(1, age + 1) * np.log1p(-gap)).sum())
 
@@ -180,7 +180,7 @@ def draw_rate(u_star: float, alpha: float, of_ages: Sequence[int]) -> None:
     ages = np.asarray(of_ages)
     gaps = np.logspace(-5, -1, 33)
     level = (1 - alpha) * u_star * alpha**ages
-    errors = level * np.array([[_lost(gap, age) for age in ages] for gap in gaps])
+    errors = level * np.array([[_sum_lost(gap, age) for age in ages] for gap in gaps])
     bound = 0.5 * ages * (ages + 1) * level
     fig, axis = figure(height=3.6)
     for j, age in enumerate(ages):

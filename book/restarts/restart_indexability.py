@@ -132,7 +132,7 @@ def claims(
     passive = np.array([solution.policy == 0 for solution in solved])
     first = grid[passive.argmax(axis=0)]
     within = (first >= indices[0] - AGREE) & (first <= indices[0] + np.diff(grid).max())
-    counts, never = _wrong_sets(readings)
+    counts, never = _count_wrong_sets(readings)
     proof, checked = "thm-restart-indexable", {"arms": len(certificates), "certified": certified}
     checked["subsidies"] = len(grid)
     grows = bool((passive[1:] >= passive[:-1]).all())
@@ -160,7 +160,7 @@ def claims(
     ]
 
 
-def _wrong_sets(readings: pd.DataFrame) -> tuple[dict[str, int], bool]:
+def _count_wrong_sets(readings: pd.DataFrame) -> tuple[dict[str, int], bool]:
     """Count how often each reading is wrong, and whether one with the printed level never is."""
     wrong = readings.set_index(["ratio", "level"]).wrong
     counts = {

@@ -192,7 +192,7 @@ def claims(
     several = {"thresholds": len(c), "arms": c.arm.nunique()}
     printed_n = 1 / (discount * c.length_sum) - (1 - discount) / discount
     defined = ~np.isnan(ratios)
-    visited = _near(ratios[defined], roots[defined], 1e-6)
+    visited = _is_near(ratios[defined], roots[defined], 1e-6)
     ratio, closed, root = skipped
     index_numbers = {
         "states": int(defined.sum()),
@@ -200,28 +200,30 @@ def claims(
         "closed": closed[1],
         "root": root[1],
     }
-    index = visited and bool(np.isnan(ratio[1])) and _near(closed, root)
+    index = visited and bool(np.isnan(ratio[1])) and _is_near(closed, root)
     climbs = bool((np.diff(best, axis=1) >= 0).all())
     thresholds = {"optimal": sum(by_condition), "arms": len(by_condition)}
     thresholds |= {"optimal_without": sum(by_chance), "arms_without": len(by_chance)}
     meet = {"states": sum(map(len, gaps)), "arms": len(gaps), "same": same}
     return [
         *(
-            claim(row, _near(c.rate + THIRD_PENALTY * c.activity, c.priced), numbers=several)
+            claim(row, _is_near(c.rate + THIRD_PENALTY * c.activity, c.priced), numbers=several)
             for row in ("C-C-D-N", "C-continuous")
         ),
         claim("C-L-M"),
         claim(
             "C-thm-D",
-            _near(c.cost_sum / c.length_sum, c.rate),
+            _is_near(c.cost_sum / c.length_sum, c.rate),
             proof="thm-restart-cycle",
             numbers=several,
         ),
-        claim("C-thm-N", _near(printed_n, c.activity), proof="thm-restart-cycle", numbers=several),
+        claim(
+            "C-thm-N", _is_near(printed_n, c.activity), proof="thm-restart-cycle", numbers=several
+        ),
         claim("C-threshold", all(by_condition), proof="cor-restart-monotone", numbers=thresholds),
         claim("C-lem-klambda", climbs, proof="prop-restart-klambda", numbers={"arms": len(best)}),
         claim("C-thm-w", index, proof="thm-restart-threshold", numbers=index_numbers),
-        claim("C-w-lines", _near(np.concatenate(gaps), 0, 1e-6), numbers=meet),
+        claim("C-w-lines", _is_near(np.concatenate(gaps), 0, 1e-6), numbers=meet),
         claim("C-concl-closed", index, proof="thm-restart-threshold", numbers=index_numbers),
         claim("C-fig-klambda", figure="restart-thresholds-step"),
         claim("C-fig-w", figure="restart-thresholds-crossing"),
@@ -229,7 +231,7 @@ def claims(
     ]
 
 
-def _near(values: ArrayLike, targets: ArrayLike, tolerance: float = AGREE) -> bool:
+def _is_near(values: ArrayLike, targets: ArrayLike, tolerance: float = AGREE) -> bool:
     values, targets = np.asarray(values), np.asarray(targets)
     return bool((np.abs(values - targets) <= tolerance * (1 + np.abs(targets))).all())
 

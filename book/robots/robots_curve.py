@@ -99,7 +99,7 @@ def follow_shared_line() -> Shared:
         for gamma, (loss, starved) in zip(sequence.breakpoints, sequence.costs[1:], strict=True)
     ]
     failing = tuple(name for name, count in tally(values).items() if count.failed)
-    d = [_number(values[-1].d(3, r)) for r in (1, 0)]
+    d = [_to_float(values[-1].d(3, r)) for r in (1, 0)]
     return Shared(gains[last - 1], gains[last], failing, *d)
 
 
@@ -126,13 +126,13 @@ def list_curve_values(values: CurveValues) -> pd.DataFrame:
         {
             "r": rows,
             "f(r)": [values.f(r) for r in rows],
-            "A": [_number(values.along(r)) for r in rows],
-            "F": [_number(values.onwards(r + 1, values.along(r))) for r in rows],
+            "A": [_to_float(values.along(r)) for r in rows],
+            "F": [_to_float(values.onwards(r + 1, values.along(r))) for r in rows],
         }
     )
 
 
-def _number(exact: Any) -> float:
+def _to_float(exact: Any) -> float:
     return float(Fraction(int(exact.p), int(exact.q)))
 
 
@@ -183,14 +183,14 @@ def count_evaluated_policies(weights: int) -> pd.DataFrame:
                 "K": capacity,
                 "policy iteration": f"{min(tried)} to {max(tried)}",
                 "box by box": f"{min(steps)} to {max(steps)}",
-                "curves": f"{_gentle(robots, capacity):.3g}",
+                "curves": f"{_count_gentle_curves(robots, capacity):.3g}",
                 "ratio": float(np.mean(steps) / np.mean(tried)),
             }
         )
     return pd.DataFrame(rows).set_index(["N", "K"])
 
 
-def _gentle(robots: int, capacity: int) -> int:
+def _count_gentle_curves(robots: int, capacity: int) -> int:
     """Count the curves with falls of 0 or 1 that are off at (K, N - 1)."""
     ways = {capacity: 1, capacity - 1: 1}
     for _ in range(robots - 1):

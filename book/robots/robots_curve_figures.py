@@ -44,7 +44,7 @@ def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rat
             digits = 1 if value < 0.01 else 2
             label = "∞" if np.isinf(value) else f"{value:.{digits}g}"
             axis.text(q, r, label, ha="center", va="center", fontsize=8)
-    _outline(axis, sequence, gammas)
+    _draw_outline(axis, sequence, gammas)
     fig.colorbar(mesh, ax=axis, label="index: weight γ from which a robot is started")
     axis.set(xlabel="pages left, q", ylabel="robots already active, r")
     axis.set(xticks=range(capacity + 1), xlim=(-0.5, capacity + 0.5))
@@ -69,7 +69,7 @@ def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rat
     )
 
 
-def _outline(axis: Axes, sequence: OptimalSequence, gammas: Sequence[float]) -> None:
+def _draw_outline(axis: Axes, sequence: OptimalSequence, gammas: Sequence[float]) -> None:
     """Draw the edge of the started boxes at each weight."""
     robots = sequence.queue.robots
     for number, gamma in enumerate(gammas):
@@ -89,7 +89,7 @@ def draw_idea(values: CurveValues) -> None:
     steps = list_curve_values(values)
     robots, capacity = values.robots, values.capacity
     fig, (boxes, axis) = figure(1, 2, width=7.4, height=3.9, width_ratios=[1.25, 1])
-    _boxes(boxes, values)
+    _draw_boxes(boxes, values)
     axis.plot(steps["r"], steps["A"], "o-", color=COLOURS[0], label="$A_r$, across the curve")
     axis.plot(steps["r"], steps["F"], "v--", color=COLOURS[1], label="$F_{r+1}(A_r)$, one step on")
     axis.set(
@@ -114,7 +114,7 @@ def draw_idea(values: CurveValues) -> None:
     )
 
 
-def _boxes(axis: Axes, values: CurveValues) -> None:
+def _draw_boxes(axis: Axes, values: CurveValues) -> None:
     robots, capacity = values.robots, values.capacity
     kinds = np.array(
         [

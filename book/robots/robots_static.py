@@ -179,7 +179,7 @@ def _lemma_1(loads: dict[int, Floats]) -> list[Claim]:
     ]
 
 
-def _rounds() -> bool:
+def _robots_round_load() -> bool:
     """Whether the number of robots is a rounding of the best load, and the best of all."""
     for rate in RATES:
         for g in WEIGHTS[::3]:
@@ -196,7 +196,7 @@ def _rounds() -> bool:
 
 
 def _proposition_1(wrong: dict[int, float]) -> list[Claim]:
-    rounds = _rounds()
+    rounds = _robots_round_load()
     cases = [(r, g) for r in (0.13, 0.37, 0.61) for g in (0.3, 3.0)]
     same = all(
         limits.large_capacity_robots(r, g) == mm1k.optimal_robots(r, g, VAST) for r, g in cases

@@ -18,7 +18,7 @@ from scorecard import COLOURS, counted, figure, is_document_run, moves, save_fig
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 
-def _redraws(what: str) -> str:
+def _describe_redrawn(what: str) -> str:
     return f"Redraws {what} of the draft, whose pictures are lost. " if is_document_run() else ""
 
 
@@ -47,7 +47,7 @@ def draw_model() -> None:
         "robots-static-model",
         fig,
         pd.DataFrame({"element": ["robots", "queue", "engine"], "rate or size": sizes}),
-        caption=_redraws("Figure 1")
+        caption=_describe_redrawn("Figure 1")
         + "The model with two robots: each brings pages at rate λ to a queue of K places; "
         "the engine indexes them at rate μ. A page that finds the queue full is lost.",
         alt="Two robots feed one finite queue, which one server empties into the data base; pages "
@@ -74,7 +74,8 @@ def draw_cost(capacity: int) -> None:
         "robots-static-cost",
         fig,
         pd.DataFrame(data),
-        caption=f"{_redraws('Tables 3 to 5')}Cost against load at $K = {capacity}$, $\\mu = 1$, "
+        caption=f"{_describe_redrawn('Tables 3 to 5')}Cost against load at $K = {capacity}$, "
+        "$\\mu = 1$, "
         "for a weight below, at and above $\\gamma(K)$; dots mark the best load, below, at and "
         "above one.",
         alt="Three curves that fall and then rise. Their lowest points lie left of load one, at "
@@ -110,7 +111,8 @@ def draw_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
         "robots-static-number-gamma",
         fig,
         pd.DataFrame(data),
-        caption=f"{_redraws('Figure 2')}Best number of robots against the weight of starvation, "
+        caption=f"{_describe_redrawn('Figure 2')}Best number of robots against the weight of "
+        "starvation, "
         f"$\\mu/\\lambda = {ratio:g}$ (grey line). A larger weight never needs fewer robots. "
         f"{describe_small_queues(numbers_at_end)}",
         alt=f"Staircases that never fall, one a capacity. From the smallest weight to γ = "
@@ -123,7 +125,7 @@ def draw_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
     ks = np.unique(np.geomspace(2, largest, 60).astype(int))
     loads = {g: np.array([optimal_load(g, int(k)) for k in ks]) for g in weights}
     numbers = {g: np.array([optimal_robots(1 / ratio, g, int(k)) for k in ks]) for g in weights}
-    fig, axis = _by_capacity(largest)
+    fig, axis = _capacity_figure(largest)
     for colour, style, (g, load) in zip(cycle(COLOURS), cycle(STYLES), loads.items(), strict=False):
         axis.plot(ks, load, linestyle=style, color=colour, label=f"γ = {g:g}")
     axis.axhline(1, color="grey", linewidth=0.8)
@@ -133,13 +135,14 @@ def draw_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
         "robots-static-load",
         fig,
         pd.DataFrame({"K": ks} | {f"load, gamma = {g:g}": load for g, load in loads.items()}),
-        caption=f"{_redraws('Figure 3')}Best load against the capacity, $\\mu = 1$. For $\\gamma "
+        caption=f"{_describe_redrawn('Figure 3')}Best load against the capacity, $\\mu = 1$. For "
+        "$\\gamma "
         "\\le \\mu$ it rises to one; for $\\gamma > \\mu$ it has its highest value at $K_0$, which "
         "is the smallest capacity of all if $\\gamma$ is large, and falls to one from there.",
         alt="Curves of the best load against capacity that all tend to one. "
         + " ".join(describe_run(g, ks, load) for g, load in loads.items()),
     )
-    fig, axis = _by_capacity(largest)
+    fig, axis = _capacity_figure(largest)
     for colour, style, (g, number) in zip(
         cycle(COLOURS), cycle(STYLES), numbers.items(), strict=False
     ):
@@ -152,7 +155,7 @@ def draw_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
         "robots-static-capacity",
         fig,
         pd.DataFrame({"K": ks} | {f"N, gamma = {g:g}": n for g, n in numbers.items()}),
-        caption=f"{_redraws('Figure 4')}Best number of robots against the capacity at "
+        caption=f"{_describe_redrawn('Figure 4')}Best number of robots against the capacity at "
         f"$\\mu/\\lambda = {ratio:g}$ (grey line): one of the two roundings of the best load times "
         "$\\mu/\\lambda$.",
         alt=f"Staircases against the capacity. From K = 2 to K = {largest} the best number "
@@ -160,7 +163,7 @@ def draw_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
     )
 
 
-def _by_capacity(largest: int) -> tuple[Any, Any]:
+def _capacity_figure(largest: int) -> tuple[Any, Any]:
     """Return a figure whose axis is the capacity, on a scale of its logarithm."""
     fig, axis = figure(height=3.6)
     axis.set(xlabel="capacity K", xscale="log")
@@ -197,7 +200,7 @@ def draw_large_capacity(weights: Sequence[float]) -> None:
         "robots-static-large-capacity",
         fig,
         pd.DataFrame(data),
-        caption=_redraws("Figure 5")
+        caption=_describe_redrawn("Figure 5")
         + "Best number of robots in the limit of a large queue, by (16) of the draft: "
         "$\\mu/\\lambda$ rounded up or down, and the weight of starvation decides which way.",
         alt=f"{counted(len(weights), 'staircase')} around the diagonal: the weight of starvation "

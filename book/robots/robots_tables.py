@@ -117,7 +117,7 @@ def solve_table_1_row(
 
     `spare`: robots above N_s.
     """
-    static, robots = _static(arrival_rate, capacity, gamma, service_rate)
+    static, robots = _solve_static(arrival_rate, capacity, gamma, service_rate)
     model = RobotControl(robots + spare, arrival_rate, service_rate, capacity, gamma)
     optimum, runs = model.solve(), every_reference(model, step=step, tolerance=tolerance)
     updates, cost = runs.at(REFERENCE)
@@ -135,7 +135,7 @@ def solve_table_2_row(
     cap: Callable[[int, int], int] | None = None,
 ) -> TableRow:
     """Return a row of Table 2, where the robots are not capped."""
-    static, robots = _static(arrival_rate, capacity, gamma, service_rate)
+    static, robots = _solve_static(arrival_rate, capacity, gamma, service_rate)
     model, optimum = without_cap(arrival_rate, service_rate, capacity, gamma)
     if cap is not None:
         number = cap(robots, model.robots)
@@ -146,7 +146,7 @@ def solve_table_2_row(
     return TableRow(cells, model.robots, optimum.gain, optimum.max_robots)
 
 
-def _static(arrival_rate: float, capacity: int, gamma: float, mu: float) -> tuple[float, int]:
+def _solve_static(arrival_rate: float, capacity: int, gamma: float, mu: float) -> tuple[float, int]:
     robots = optimal_robots(arrival_rate, gamma, capacity, mu)
     return float(static_cost(robots * arrival_rate / mu, gamma, capacity, mu)), robots
 
@@ -190,7 +190,7 @@ def solve_tables(
         lambda _, enough: 2 * enough,
     ]
     _, rate, capacity, weight = keys[0]
-    _, half_rate = _static(float(rate), int(capacity), float(weight), service_rate / 2)
+    _, half_rate = _solve_static(float(rate), int(capacity), float(weight), service_rate / 2)
     return Results(
         rows={key: solved(key) for key in keys},
         literal={key: solved(key, float(key[3])) for key in rounded},
@@ -365,15 +365,15 @@ def save_predicates(results: Results) -> None:
 DECIMALS = {"C_s": 5, "C_d": 5, "Nbar": 1}
 
 
-def _rows(results: Results, table: str) -> list[tuple[Key, TableRow]]:
+def _rows_of_table(results: Results, table: str) -> list[tuple[Key, TableRow]]:
     return [(key, row) for key, row in results.rows.items() if key[0] == table]
 
 
-def _frame(results: Results, table: str, cells: Any) -> pd.DataFrame:
+def _tabulate_cells(results: Results, table: str, cells: Any) -> pd.DataFrame:
     """Return a table of the draft with cells from a function of row and column."""
     content = {
         key[1:]: {name: cells(key, row, name) for name in COLUMNS[table]}
-        for key, row in _rows(results, table)
+        for key, row in _rows_of_table(results, table)
     }
     frame = pd.DataFrame.from_dict(content, orient="index").rename(columns={"Nbar": "mean"})
     frame.index = _index(list(content))
@@ -387,7 +387,9 @@ def _index(rows: list[tuple[str, str, str]]) -> pd.MultiIndex:
 
 def tabulate_printed(results: Results, table: str) -> pd.DataFrame:
     """Return the table as the draft prints it."""
-    return _frame(results, table, lambda key, _, name: printed_rows()[cell_id(key, name)].printed)
+    return _tabulate_cells(
+        results, table, lambda key, _, name: printed_rows()[cell_id(key, name)].printed
+    )
 
 
 def tabulate_computed(results: Results, table: str, *, document: bool) -> pd.DataFrame:
@@ -396,18 +398,18 @@ def tabulate_computed(results: Results, table: str, *, document: bool) -> pd.Dat
     def cell(_: Key, row: TableRow, name: str) -> float:
         return row.cells[name] if name in DECIMALS else int(row.cells[name])
 
-    frame = _frame(results, table, cell)
-    rows = _rows(results, table)
+    frame = _tabulate_cells(results, table, cell)
+    rows = _rows_of_table(results, table)
     if table == "t1":
         position = list(frame.columns).index("C_d") + 1
         frame.insert(position, "optimum", [row.optimal_cost for _, row in rows])
-    remarks = [_remark(key, row, document=document) for key, row in rows]
+    remarks = [_describe_row(key, row, document=document) for key, row in rows]
     if not any(remarks):
         return frame
     return frame.assign(remark=[remark or NONE for remark in remarks])
 
 
-def _remark(key: Key, row: TableRow, *, document: bool) -> str:
+def _describe_row(key: Key, row: TableRow, *, document: bool) -> str:
     if document and not is_printed(key, "C_d", row.cells["C_d"]):
         return "C_d misprinted"
     return "stops too early" if stops_too_early(row) else ""
@@ -421,7 +423,7 @@ def tabulate_differences(results: Results, table: str) -> pd.DataFrame:
             return "0"
         return f"{row.cells[name] - printed_number(cell_id(key, name)):+.5f}"
 
-    return _frame(results, table, gap)
+    return _tabulate_cells(results, table, gap)
 
 
 def tabulate_references(results: Results, *, document: bool) -> pd.DataFrame:
@@ -430,7 +432,7 @@ def tabulate_references(results: Results, *, document: bool) -> pd.DataFrame:
     With the draft's parameters also how many give what is printed.
     """
     table, rows = [], []
-    for key, row in _rows(results, "t1"):
+    for key, row in _rows_of_table(results, "t1"):
         if row.runs is None:
             continue
         reachable = row.runs.updates >= 0
@@ -458,7 +460,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _cell(results: Results, key: Key, column: str) -> Claim:
-    alternatives = _by_other_choices(results, key, column)
+    alternatives = _list_other_values(results, key, column)
     if key in results.literal:
         alternatives.append(results.literal[key].cells[column])
     explained = _misprint(results, key, column)
@@ -471,7 +473,7 @@ def _cell(results: Results, key: Key, column: str) -> Claim:
     )
 
 
-def _by_other_choices(results: Results, key: Key, column: str) -> list[float]:
+def _list_other_values(results: Results, key: Key, column: str) -> list[float]:
     """Return a cell under other choices of what the draft does not print, if it rests on any."""
     row = results.rows[key]
     if key[0] == "t1" and row.runs is not None and column in ("C_d", "N_iter"):

@@ -329,8 +329,8 @@ def tabulate_rules(table: pd.DataFrame, size: str) -> pd.DataFrame:
         "time up to date": [f"{share:.1%}" for share in rows["fresh"]],
         "visits an hour": [f"{visits:.2f}" for visits in rows["visits"]],
         "not modified": [f"{share:.0%}" for share in rows["unchanged"]],
-        "late by, median (h)": [_hours(hours) for hours in rows["late_half"]],
-        "late by, 90% (h)": [_hours(hours) for hours in rows["late_most"]],
+        "late by, median (h)": [_format_hours(hours) for hours in rows["late_half"]],
+        "late by, 90% (h)": [_format_hours(hours) for hours in rows["late_most"]],
         "guarantee": [f"{share:.2%}" if share == share else "none" for share in rows["guarantee"]],
     }
     return pd.DataFrame(columns, index=pd.Index([LABELS[n] for n in rows["policy"]], name="policy"))
@@ -349,7 +349,7 @@ def save_tables(table: pd.DataFrame, every: Mapping[str, Experiment]) -> None:
         )
 
 
-def _hours(hours: float) -> str:
+def _format_hours(hours: float) -> str:
     return f"{hours:.1f}" if np.isfinite(hours) else "never"
 
 

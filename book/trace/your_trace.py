@@ -260,10 +260,10 @@ def tabulate_comparison(table: pd.DataFrame) -> pd.DataFrame:
 
 def format_with_dashes(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame to be shown: three decimals, and a dash for what is not finite."""
-    return frame.map(_as_shown)
+    return frame.map(_format_value)
 
 
-def _as_shown(value: object) -> object:
+def _format_value(value: object) -> object:
     if not isinstance(value, float):
         return value
     return f"{value:.3f}" if np.isfinite(value) else NONE

@@ -76,11 +76,11 @@ def test_shared_line_often_has_no_curve(found):
 
 
 def test_gentle_curves_are_counted():
-    assert [page._gentle(n, n + 2) for n in (1, 2, 5)] == [1, 3, 31]
+    assert [page._count_gentle_curves(n, n + 2) for n in (1, 2, 5)] == [1, 3, 31]
     for robots, capacity in ((4, 2), (5, 3), (6, 1)):
         queue = ReducedQueue(robots, capacity)
         listed = sum(1 for _ in generate_curves(queue, "gentle"))
-        assert page._gentle(robots, capacity) == listed
+        assert page._count_gentle_curves(robots, capacity) == listed
 
 
 def test_policy_iteration_evaluates_few_policies():
