@@ -249,8 +249,10 @@ def solve_lagrangian_index() -> dict[str, float]:
     half = make_lockstep(0.5 - edge, 0.25 + edge)
     apart = long_run_cycle(half, "whittle", 2, initial_age=[2, 1, 1, 1])
     return {
-        "solution-third": _loss(third, 2, long_run_cycle(third, "whittle", 2).average_reward),
-        "solution-apart": _loss(half, 2, apart.average_reward),
+        "solution-third": _relative_loss(
+            third, 2, long_run_cycle(third, "whittle", 2).average_reward
+        ),
+        "solution-apart": _relative_loss(half, 2, apart.average_reward),
     }
 
 
