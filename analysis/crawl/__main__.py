@@ -29,7 +29,8 @@ FEEDS is OPML, a text file with an address on each line (# begins a comment), CS
 url and, if you like, name, min_interval and max_interval (as in 30m), or one address: that of a
 feed, or of a page that names its feeds. A round fetches a share of the feeds; every feed that was
 never fetched comes first. Ctrl-C ends the crawl; the same command continues it. A changed list and
-changed options take effect then, and nothing that is known is lost.
+changed options take effect then, and nothing that is known is lost; --every, --budget, --policy
+and --max-age are as before if they are left out.
 """
 
 

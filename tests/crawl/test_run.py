@@ -414,27 +414,28 @@ def test_page_shows_trouble_first_and_escapes():
 
 
 KILLS = 40
-HOURS_A_SECOND = 0.5
 
 
 @pytest.mark.slow
 def test_forty_kills_lose_nothing(tmp_path):
     """SIGKILL at random times while items appear: none is lost, and counts are right.
 
-    Items can come twice where the kill falls between their line and the note of their fetch.
+    Items can come twice where the kill falls between their line and the note of their fetch. Ten
+    minutes pass on the site with each request.
     """
     rng, began = np.random.default_rng(0), time.time()
     site = some_site(6, epochs=500, before=30, seconds=3600, start=int(began))
-    (tmp_path / "feeds.txt").touch()
     out, state = tmp_path / "items.jsonl", tmp_path / "items.state"
     run = ("run", "feeds.txt", "--local", "--every", "1s", "--budget", "6")
-    with FeedServer(site, lambda: began + 3600 * HOURS_A_SECOND * (time.time() - began)) as server:
+    with FeedServer(site, lambda: began + 600 * len(server.served)) as server:
         (tmp_path / "feeds.txt").write_text("\n".join(server.urls()))
         for _ in range(KILLS):
+            wanted = len(server.served) + int(rng.integers(4, 30))
             process = command(tmp_path, *run)
-            process.stdout.readline()
-            process.stdout.readline()  # it has begun
-            time.sleep(rng.uniform(0, 3))
+            limit = time.monotonic() + 120
+            while len(server.served) < wanted:
+                assert time.monotonic() < limit
+                time.sleep(rng.uniform(0.001, 0.02))
             process.kill()
             process.communicate()
         status, _, errors = ended(command(tmp_path, *run, "--rounds", "2"))
@@ -443,9 +444,9 @@ def test_forty_kills_lose_nothing(tmp_path):
     for url in server.urls():
         numbers = {int(id.partition("-")[2]) for source, id in items if source == url}
         assert numbers == set(range(min(numbers), max(numbers) + 1))
-        assert len(numbers) > site.length  # it has published since its first fetch
     whole = read_feeds(state)
-    assert sum(feed["items"] for feed in whole["feeds"]) == len(set(items))
+    assert sum(feed["items"] for feed in whole["feeds"]) == len(set(items)) > 200
     fetches = read_progress(state)[2]["fetches"]
     assert sum(feed["fetches"] for feed in whole["feeds"]) == fetches > KILLS
-    assert len(items) - len(set(items)) <= 6 * site.length  # of one round
+    assert len(items) - len(set(items)) <= KILLS * 6  # few items are new in a round
+    print(len(items), "items,", len(items) - len(set(items)), "twice,", fetches, "fetches")
