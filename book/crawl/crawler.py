@@ -85,7 +85,7 @@ def crawl_sites(
     last: int = 1,
     patience: int = 64,
 ) -> dict[str, Floats]:
-    """Crawl so many random sites; the same seed gives the same publications, whatever the faults.
+    """Crawl random sites; the same seed gives the same publications, whatever the faults.
 
     Keys: for each policy an array of shape (replications, 4, epochs), as `crawl_site` has them.
     """
@@ -391,7 +391,7 @@ def _format_or_none(values: pd.Series, digits: str) -> list[str]:
 
 
 def save_sites(runs: Mapping[str, Floats], warm_up: int, budget: int) -> None:
-    """Save what each policy found on each site."""
+    """Save the value found by each policy on each site."""
     parts = [
         pd.DataFrame(
             {

@@ -173,7 +173,7 @@ def crawl_feeds(
 
 @dataclass(frozen=True)
 class _Fetch:
-    """One fetch: its source, the times of the items listed, how many are new, what they are worth.
+    """One fetch: its source, the times of the items listed, the number of new ones and their worth.
 
     `worth` leaves out items published more than an epoch before the crawl begins, `reward` does
     not.
@@ -311,7 +311,7 @@ def tabulate_shares(table: pd.DataFrame, columns: Mapping[tuple[str, str], str])
 
 
 def save_runs(runs: Mapping[str, Mapping[str, Floats]]) -> None:
-    """Save what each learner found in each run of each world."""
+    """Save the value found by each learner in each run of each world."""
     rows = [
         (world, run, name, float(values[run].sum()))
         for world, values_by_learner in runs.items()

@@ -107,7 +107,7 @@ def collect_pass_values(measured: pd.DataFrame, passes: pd.DataFrame) -> dict[st
 
 
 def compare_with_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
-    """Return how many times as fast the calendar is as a compiled ranking of all ages.
+    """Return the speed of the calendar as a multiple of a compiled ranking of all ages.
 
     Keys: ``compiled-ratio`` at the largest number of sources, ``compiled-size``; ``compiled-low``
     and ``compiled-high``, least and largest ratio at the smallest number, ``compiled-smaller``,
@@ -141,7 +141,7 @@ WAYS = {
 
 
 def draw_times(passes: pd.DataFrame, cpus: int) -> None:
-    """Draw the time of an epoch each way, in bare passes, against the number of sources."""
+    """Draw the time of an epoch by method, in bare passes, against the number of sources."""
     fig, axis = figure(height=3.8)
     for colour, (method, (label, marker, style)) in zip(COLOURS, WAYS.items(), strict=False):
         look = {"color": colour, "marker": marker, "linestyle": style, "label": label}

@@ -54,7 +54,7 @@ def compare_fills(point: tuple[int, float], rng: np.random.Generator) -> dict[st
 
 
 def summarise_fills(instances: pd.DataFrame) -> pd.DataFrame:
-    """Return loss and spending of each way to fill the budget over random instances.
+    """Return loss and spending of each rule to fill the budget over random instances.
 
     Columns ``mean loss`` and ``worst loss`` against the optimum within the budget (negative where
     more is spent), and ``mean cost`` and ``largest cost`` in budgets.
@@ -81,7 +81,7 @@ def find_differing_budgets(sources: Sources, budgets: tuple[float, ...]) -> list
 
 
 def find_least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tuple[float, CostRun]:
-    """Find the least cost at which a source is crawled no oftener than once in so many epochs.
+    """Find the least cost at which a source is crawled at most once in `delay` epochs.
 
     The budget holds on average (the way to fill is *debt*), so that a cost above it can be paid.
 
@@ -191,7 +191,7 @@ BY_SPENDING = ("reach", "debt", "value", "index", "skip", "stop")
 
 
 def draw_losses(instances: pd.DataFrame) -> None:
-    """Draw the loss of each way that keeps the budget, one dot an instance."""
+    """Draw the loss of each rule that keeps the budget, one dot an instance."""
     loss = 100 * (1 - instances[list(WITHIN)])
     fig, axis = figure(height=3.2)
     for row, fill in enumerate(WITHIN):
@@ -221,7 +221,7 @@ def draw_losses(instances: pd.DataFrame) -> None:
 
 
 def draw_spending(instances: pd.DataFrame) -> None:
-    """Draw what each way spends, in budgets."""
+    """Draw the spending of each rule, in budgets."""
     columns = [f"{fill}_cost" for fill in BY_SPENDING]
     spending = instances[columns].set_axis(BY_SPENDING, axis=1)
     fig, axis = figure(height=3.0)

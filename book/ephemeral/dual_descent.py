@@ -100,7 +100,7 @@ def list_budgets(sources: Sources) -> list[tuple[str, Sources, float]]:
 
 
 def distance_to_multipliers(price: float, solution: RelaxedSolution) -> float:
-    """Return how far a price lies from the interval of the relaxed problem's multipliers."""
+    """Return the distance of a price from the interval of the relaxed problem's multipliers."""
     return max(solution.smallest_subsidy - price, price - solution.subsidy, 0.0)
 
 

@@ -95,7 +95,7 @@ def solve_dual_descent() -> dict[str, float]:
 def simulate_seldom_price(
     sources: Sources, budget: float, horizon: int, every: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run dual descent with a price that moves at every so many epochs, by what they overspent.
+    """Run dual descent with a price that moves once in several epochs, by their overspending.
 
     `horizon`, `every`: epochs, and epochs between two prices; the steps are 20 / (t + 1)^0.6.
     """

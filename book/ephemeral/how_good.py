@@ -123,7 +123,7 @@ def measure_reward_by_observation(
     runs: int,
     seed: int,
 ) -> tuple[pd.DataFrame, dict[str, Floats]]:
-    """Measure the index policy's reward by how contents are bunched and what is observed.
+    """Measure the index policy's reward by the bunching of contents and the sources observed.
 
     `factors`: see `bunched`. `table`: columns ``factor``, ``observed``, ``reward`` and its 95%
     interval ``low`` to ``high``; `rewards`: average reward of each run at the last factor, by what
@@ -276,7 +276,7 @@ def collect_random_set_values(instances: pd.DataFrame) -> dict[str, float]:
 
 
 def collect_joint_age_values(three: float, five: float) -> dict[str, float]:
-    """Return the joint ages of three and five sources, and what they make for ten, in 10^9."""
+    """Return the joint ages of three and five sources, and an extrapolation to ten, in 10^9."""
     growth = (five / three) ** 0.5
     return {
         "states-three": three,

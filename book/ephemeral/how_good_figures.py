@@ -125,7 +125,7 @@ def draw_periods(periods: pd.DataFrame) -> None:
 
 
 def draw_observed(observed: pd.DataFrame, runs: int, horizon: int) -> None:
-    """Draw the reward against the bunching of content, by what is observed."""
+    """Draw the reward against the bunching of content, by the sources observed."""
     fig, axis = figure(height=3.6)
     names = observed["observed"].unique()
     for name, colour, style, marker in zip(names, COLOURS, _STYLES, "o^sx", strict=False):

@@ -228,7 +228,7 @@ def collect_part_values(
 
 
 def loss_with_multiplier(simulated: pd.DataFrame) -> float:
-    """Return how far from zero the loss with a shared multiplier may lie.
+    """Return the largest distance from zero of the loss with a shared multiplier.
 
     Returns: the end of a 95% interval that is farthest from zero, over all numbers of machines.
     """

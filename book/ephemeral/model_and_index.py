@@ -112,7 +112,7 @@ def tabulate_margins(checks: pd.DataFrame) -> pd.DataFrame:
 
 
 def tabulate_readings(runs: relaxation.Runs, run: relaxation.Discounted) -> pd.DataFrame:
-    """Return what each display with a misplaced index is to the letter, as meant, and in truth."""
+    """Return the value of each display with a misplaced index: literal, as meant, and true."""
     once = np.ones(runs.bursts.size)
     pairs = {
         "(5): cost of four sources at every fourth epoch": (runs.bursts, once),

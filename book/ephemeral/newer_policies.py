@@ -88,7 +88,7 @@ def select_lasting_gaps(gaps: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure_alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[float]:
-    """Return the gap to the bound of so many copies of one source, with expected contents.
+    """Return the gap to the bound of several copies of one source, with expected contents.
 
     `source`: the source; with more than one type the copies are not alike; `sizes`: numbers of
     copies, whose product with the budget is whole.

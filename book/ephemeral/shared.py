@@ -149,7 +149,7 @@ def compare_with_optimum(point: tuple[int, int], rng: np.random.Generator) -> di
 
 
 def _optimum(sources: Sources, budget: int, reached: float, bound: float) -> float:
-    """Best average reward: what is reached if that is the bound, else by dynamic programming."""
+    """Best average reward: the reached one if it meets the bound, else by dynamic programming."""
     if reached >= bound * (1 - 1e-10):
         return reached
     return optimal_cycle(sources, budget, tolerance=1e-8, max_states=400_000).average_reward

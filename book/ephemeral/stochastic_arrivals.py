@@ -310,7 +310,7 @@ def _rewards(results: Results) -> list[Claim]:
 
 
 def _quality(results: Results) -> Claim:
-    """Compare what each form of the index earns with the most that any policy can earn."""
+    """Compare the reward of each form of the index with the bound on all policies."""
     shares = {
         rule: {
             law: _value_and_half_width(results.reward(law, rule), bound / 100)

@@ -171,7 +171,7 @@ def draw_variation(
 
 
 def _band(axis, x, estimates, colour, style, text):  # type: ignore[no-untyped-def]
-    """Draw a curve with its band; return what was drawn, as columns."""
+    """Draw a curve with its band; return its columns."""
     mean = np.array([estimate.value for estimate in estimates])
     half = np.array([estimate.half_width for estimate in estimates])
     axis.plot(x, mean, style, color=colour, markersize=4, label=text)

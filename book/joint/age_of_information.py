@@ -65,7 +65,7 @@ def mean_worth(load: float, decay: float, discipline: str) -> float:
 def simulate_age(
     load: float, discipline: str, pages: int, rng: np.random.Generator, share: float = 1.0
 ) -> float:
-    """Return the mean age of the freshest page of a source indexed in one run of so many pages."""
+    """Return the mean age of the freshest page of a source indexed, in one run."""
     born = np.cumsum(rng.exponential(1 / load, pages))
     took = rng.exponential(1.0, pages)
     if discipline == DISCIPLINES[0]:

@@ -158,7 +158,7 @@ LINES = ("-", "--", "-.", ":")
 
 
 def save_four(solutions: Mapping[str, Solved]) -> None:
-    """Tabulate bound, optimum and policies of the four sources, by what crawls take."""
+    """Tabulate bound, optimum and policies of the four sources, by the pages that crawls take."""
     rows = {
         crawls: {
             "bound": solution.bound,

@@ -185,7 +185,7 @@ def save_solutions(all_pages: PricedSolution, fresh: PricedSolution, free: float
 
 
 def save_checks(checks: Checks, stale: tuple[float, float, float]) -> None:
-    """Save how far independent methods differ, and the example against the smaller bound."""
+    """Save the differences of independent methods, and the example against the smaller bound."""
     for name in ("instances", "nested"):
         save_value(f"prices-{name}", getattr(checks, name))
     for name in ("index_error", "bound_error"):

@@ -126,7 +126,7 @@ def compute_losses(instances: int, seed: int) -> pd.DataFrame:
 
 
 def save_example(system: RobotSystem, scan: pd.DataFrame) -> None:
-    """Save what the example earns without a running cost, and how far apart the rules are."""
+    """Save the gains of the example without a running cost, and their differences."""
     first, last = scan.iloc[0], scan.iloc[-1]
     save_value("robots-and-sources-states", len(system.states[2]))
     save_value("robots-and-sources-first-robots", first["robots"])

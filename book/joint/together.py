@@ -228,7 +228,7 @@ def save_question(sources: Sources, engine: Engine) -> None:
 
 
 def save_view(sources: Sources, engine: Engine) -> None:
-    """Save price, queue and budget with which the explorable opens, and what is crawled then."""
+    """Save price, queue and budget with which the explorable opens, and the crawls then."""
     few = sources.subset(slice(FEW))
     price = float(f"{0.1 * (float(few.mean_utility.max()) or 1.0):.2g}")
     view = View(price, queue=50, budget=min(2, len(few)), index_rate=engine.index_rate)
@@ -238,7 +238,7 @@ def save_view(sources: Sources, engine: Engine) -> None:
 
 
 def save_robot_values(frame: pd.DataFrame, best: int) -> None:
-    """Save what is earned with the best number of crawls, and with the blind index."""
+    """Save the rewards of the best number of crawls, and of the blind index."""
     row = frame[frame["robots"] == best].iloc[0]
     save_value("together-robots", best)
     save_value("together-most-robots", int(frame["robots"].max()))
@@ -257,7 +257,7 @@ def save_robot_values(frame: pd.DataFrame, best: int) -> None:
 
 
 def save_order_values(frame: pd.DataFrame) -> str:
-    """Save the best order of indexing and what it earns above first come first served.
+    """Save the best order of indexing and its gain over first come first served.
 
     Returns: the order.
     """
@@ -270,7 +270,7 @@ def save_order_values(frame: pd.DataFrame) -> str:
 
 
 def draw_robots(frame: pd.DataFrame) -> None:
-    """Draw what is earned by the number of crawls per epoch."""
+    """Draw the reward against the number of crawls per epoch."""
     fig, axis = figure(height=3.4)
     for name, label, style, colour in (
         ("aware", "sees the queue", "o-", COLOURS[0]),
@@ -299,7 +299,7 @@ def draw_robots(frame: pd.DataFrame) -> None:
 
 
 def draw_orders(frame: pd.DataFrame) -> None:
-    """Draw what each order of indexing earns."""
+    """Draw the reward of each order of indexing."""
     fig, axis = figure(height=2.8)
     position = np.arange(len(frame))
     axis.barh(position, frame["reward"], color=COLOURS[0], alpha=0.75)

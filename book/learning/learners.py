@@ -128,7 +128,7 @@ def late_losses(curves: LearningCurves) -> Floats:
 
 
 def check_within_limit(runs: Runs, limit: float) -> pd.DataFrame:
-    """Return for each way to explore whether its loss is within a limit, in %.
+    """Return for each exploration rule whether its loss is within a limit, in %.
 
     `limit`: per cent that the upper end of the 95% interval must not exceed.
     """

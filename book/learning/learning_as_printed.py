@@ -382,7 +382,7 @@ def save_divergence_table(runs: Mapping[str, LearningCurves]) -> None:
 
 
 def tabulate_divergence(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
-    """Return how many runs diverged, when, and what the others earned."""
+    """Return the number of diverged runs, when they diverged, and the reward of the others."""
     rows = {}
     for name, curves in runs.items():
         epochs = [epoch for _, epoch in curves.diverged]
@@ -403,7 +403,7 @@ def collect_predicates(
     simple: tuple[float, float],
     points: pd.DataFrame,
 ) -> dict[str, bool]:
-    """Return which sentences of the page are true of these runs."""
+    """Return the predicates of the page's sentences for these runs."""
     rewards = [value.average_reward for value in divisors.values()]
     stuck = share > 0.99
     falls = all(
@@ -590,7 +590,7 @@ def _causes(results: Results) -> Iterable[Claim]:
 
 
 def _without_cures(results: Results) -> dict[str, int]:
-    """Return how many runs with neither cure diverge, and how many there are."""
+    """Return the number of runs with neither cure that diverge, and of all."""
     free = results.runs["with neither"]
     diverged = len(free.diverged)
     return {"without_cures": diverged, "runs": diverged + len(free.expected)}

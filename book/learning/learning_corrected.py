@@ -193,7 +193,7 @@ def tune_option(
 def evaluate_by_kappa(
     sources: Sources, options: LspeOptions, budget: int, cap: int, kappas: Iterable[float]
 ) -> pd.DataFrame:
-    """Return by kappa what zero thresholds and the best constant ones earn, by exact chains."""
+    """Return the rewards of zero thresholds and of the best constant ones by kappa, exactly."""
     zero = np.zeros((len(sources), 3))
     rows = {}
     for kappa in sorted(kappas):

@@ -178,7 +178,7 @@ def _simulate_crawls(
 
 
 def find_best_ages(sources: Sources, charges: Floats = CHARGES) -> Floats:
-    """Return the age at which it is best to crawl a source, at each charge for a crawl.
+    """Return the best age to crawl a source, at each charge for a crawl.
 
     The state is the age k, content after k epochs is u*(1 - alpha^min(k, M)), and an age of
     infinity is never to crawl. Shape (lifetimes, N, charges).
@@ -254,7 +254,7 @@ def measure_repetition(
 
 
 def compare_logit_with_step(sources: Sources, kappa: float) -> pd.DataFrame:
-    """Compare the soft policy with the step that it stands for, by what states are divided by.
+    """Compare the soft policy with the step that it approximates, by the divisor of states.
 
     Each threshold lies halfway between the contents at ages 2 and 3, so that the step has no ties.
     """
@@ -369,7 +369,7 @@ def save_gradients(gradients: pd.DataFrame) -> None:
 
 
 def save_checks(checks: Mapping[str, float]) -> None:
-    """Save the checks of the recursions, by what is checked."""
+    """Save the checks of the recursions."""
     save_table(
         "learning-scheme-checks",
         pd.Series(checks, name="value").map(format_error).rename_axis("check").to_frame(),

@@ -44,7 +44,7 @@ def draw_curve(table: pd.DataFrame) -> None:
 
 
 def draw_price(at_price: AtPrice) -> None:
-    """Draw the loss at a given price against the number of crawls, with what is proved of it."""
+    """Draw the loss at a given price against the number of crawls, with its proved bound."""
     fig, axis = figure(height=3.6)
     frames = []
     for name, lost, colour, style in (

@@ -39,7 +39,7 @@ def _tabulate_law(law: Floats) -> dict[str, float]:
 
 
 def loss_percentage(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
-    """Return by what percentage a policy costs more than the optimum (never less: rounding)."""
+    """Return the excess cost of a policy over the optimum in %, 0 where rounding gives less."""
     return max(0.0, float(100 * (costs[policy] / costs["optimum"] - 1)))
 
 
@@ -60,7 +60,7 @@ def save_arms(
 
 
 def save_costs(costs: pd.DataFrame) -> None:
-    """Save what each policy costs; `costs` has a row a policy, a column an example."""
+    """Save the cost of each policy; `costs` has a row a policy, a column an example."""
     save_table(
         "restart-applications-values",
         costs.rename_axis("policy"),
@@ -145,7 +145,7 @@ def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
 
 
 def draw_costs(costs: pd.DataFrame, budget: int) -> None:
-    """Draw what each policy costs, machines left and queues right."""
+    """Draw the cost of each policy, machines left and queues right."""
     fig, axes = figure(1, 2, height=3.2)
     for axis, name in zip(axes, costs, strict=True):
         column = costs[name]

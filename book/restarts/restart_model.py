@@ -219,7 +219,7 @@ def draw_states(most: int = 100) -> None:
 
 
 def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> None:
-    """Draw what each policy costs above the optimum on every system."""
+    """Draw the excess cost of each policy over the optimum on every system."""
     above = exact[list(NAMES)].div(exact.optimal, axis=0).sub(1).mul(100)
     ranked = above.sort_values("index", ignore_index=True)
     places = np.arange(1, len(ranked) + 1)

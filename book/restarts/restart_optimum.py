@@ -87,7 +87,7 @@ def save_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> No
 
 
 def collect_predicates(systems: pd.DataFrame) -> dict[str, bool]:
-    """Return which sentences of the page are true of these systems.
+    """Return the predicates of the page's sentences for these systems.
 
     Returns: whether the least ratio depends on how ties are broken, and whether, with ties broken
     well, it is lower from some initial state than from new arms; both beyond rounding.

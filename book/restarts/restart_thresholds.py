@@ -32,7 +32,7 @@ THIRD_PENALTY = 2.5
 
 
 def tabulate_routes(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
-    """Return an index by the routes that compute it, as it is shown, 0/0 where one is not defined.
+    """Return a table of an index by the methods that compute it, 0/0 where one is not defined.
 
     `indices`: index of each state, by route.
     """

@@ -59,7 +59,7 @@ def find_other_minima() -> list[tuple[float, int]]:
 
 
 def tabulate_rounding() -> pd.DataFrame:
-    """Return by how much N_s at weight 0.4 exceeds the best load in robots, by rate and K.
+    """Return the excess of N_s at weight 0.4 over the best load in robots, by rate and K.
 
     The last column says whether the draft's Table 1 saves least at that weight.
     """

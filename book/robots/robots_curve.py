@@ -44,7 +44,7 @@ SEARCHED = [(4, 6, 0.3), (8, 10, 0.15), (16, 16, 0.1), (16, 5, 0.1), (40, 15, 0.
 
 
 def count_statement_checks(number: int, others: int, seed: int) -> pd.DataFrame:
-    """Return how often each statement of the proof held: at optima, and off them where it follows.
+    """Count how often each statement of the proof held: at optima, and off them where it follows.
 
     `number`: random optima, each at a weight and at both ends of its range; `others`: values of
     curves that are not optimal.
@@ -164,7 +164,7 @@ def compare_ends(robots: int, arrival_rate: float, capacities: Sequence[int]) ->
 
 
 def count_evaluated_policies(weights: int) -> pd.DataFrame:
-    """Return how many policies each way to an optimum evaluates, over weights from 0.01 to 100.
+    """Count the policies that each method evaluates for an optimum, over weights 0.01 to 100.
 
     Policy iteration tries a few; a search along the growing curves evaluates those from the first
     one on; a search among curves with falls of 0 or 1 has them all before it.

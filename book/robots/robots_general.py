@@ -234,7 +234,7 @@ def read_law(own_law: str, own_shape: float) -> ServiceLaw:
 
 
 def make_sampler(law: str, variation: float) -> Sampler:
-    """Return how the law's indexing times are drawn."""
+    """Return a sampler of the law's indexing times."""
     sigma = float(np.sqrt(np.log1p(variation)))
     share = 0.5 * (1.0 + np.sqrt(max(variation - 1.0, 0.0) / (variation + 1.0)))
     samplers: dict[str, Sampler] = {
@@ -346,7 +346,7 @@ def save_predicates(variability: Variability, steps: Floats, critical: float) ->
 
 @dataclass(frozen=True)
 class Checks:
-    """How far the page's models are from what they have to agree with."""
+    """Errors of the page's models against models that they contain."""
 
     # As `measure_errors` returns them.
     closed: float

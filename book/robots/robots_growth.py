@@ -110,7 +110,7 @@ def summarise_checks() -> pd.DataFrame:
 
 
 def certify_code() -> pd.DataFrame:
-    """Return the hash of the code that wrote the two files, beside that of the code as it is."""
+    """Return the hash of the code that wrote the two files, and that of the present code."""
     files = (check.PROOFS, check.INSTANCES)
     written = {path.name: pd.read_csv(path)["code"].unique() for path in files}
     return pd.DataFrame(
@@ -122,7 +122,7 @@ def certify_code() -> pd.DataFrame:
 
 
 def measure_shortened_passage() -> float:
-    """Return how much shorter one robot more makes a passage of nine.
+    """Return the time by which one robot more shortens a passage of nine.
 
     The curve K-1 on rows 0..7, K-2 on row 8 with lambda = mu, at the box (K-2, 8).
     """

@@ -47,7 +47,7 @@ def printed_14(rho: float, gamma: float, capacity: int, fixed: int) -> float:
 
 
 def count_wrong_shares(tries: int, rng: np.random.Generator) -> dict[int, float]:
-    """Return how often (16) gives another number than the optimum, by capacity."""
+    """Return the share of random cases in which (16) differs from the optimum, by capacity."""
     shares = {}
     for capacity in (5, 15, 50, 200):
         rates = np.exp(rng.uniform(np.log(0.05), np.log(2), tries))

@@ -488,7 +488,7 @@ def _list_other_values(results: Results, key: Key, column: str) -> list[float]:
 
 
 def _misprint(results: Results, key: Key, column: str) -> float | None:
-    """Return the cell that stands in the place of a misprinted one; None for all others."""
+    """Return the cell that is printed in place of a misprinted one; None for all others."""
     first, neighbour = MISPRINTED
     if column == "C_d" and key == first:
         return results.rows[neighbour].cells["C_d"]

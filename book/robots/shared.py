@@ -36,7 +36,7 @@ def cell_id(key: Key, column: str) -> str:
 
 
 def read_gamma(printed: str, capacity: int, service_rate: float = 1.0) -> float:
-    """Return the weight that a printed one stands for: gamma(K) if it rounds to the print."""
+    """Return the weight that is printed: gamma(K) if it rounds to the print."""
     digits = len(printed.partition(".")[2])
     critical = critical_gamma(capacity, service_rate)
     return critical if f"{critical:.{digits}f}" == printed else float(printed)

@@ -180,7 +180,7 @@ def hourly_rates(trace: Trace, begin: int, end: int, rate: Floats) -> Floats:
 
 
 def simulate_hourly_visits(sources: Sources, hourly: Floats, budget: int, clock: Clock) -> Visits:
-    """Visits of the index at the rates that stand for the hours since the last visit.
+    """Simulate the index at the mean rates of the hours since the last visit.
 
     The index of a source is linear in its rate. In place of a constant rate stands the one that
     would bring the content expected since the last visit, hour by hour, faded.
@@ -267,7 +267,7 @@ def compare_budgets(
     every: Mapping[str, Experiment],
     weights: Floats,
 ) -> pd.DataFrame:
-    """Save what each policy did at each budget; return one row a budget and policy.
+    """Save the scores of each policy at each budget; return one row a budget and policy.
 
     Values are in units of the index with trained rates, with their block-bootstrap 95% intervals.
     """

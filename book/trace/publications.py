@@ -214,7 +214,7 @@ def choose_memories(
 def save_weeks(
     outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
 ) -> None:
-    """Save what each policy collected in each week of the test period at each budget."""
+    """Save the value that each policy collected in each week of the test period, by budget."""
     parts = [
         pd.DataFrame(
             {
@@ -320,7 +320,7 @@ def compare_kinds(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFr
 
 
 def tabulate_costs(experiment: Experiment, top: int) -> pd.DataFrame:
-    """Return what trained rates miss: the winner's curse, new sources, and outdated rates."""
+    """Return the losses of trained rates: the winner's curse, new sources, and outdated rates."""
     trace, begin, split = experiment.trace, experiment.begin, experiment.split
     trained, tested = experiment.trained, experiment.tested
     uploads = np.flatnonzero([name.startswith("upload/") for name in trace.names])
