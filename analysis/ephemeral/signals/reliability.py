@@ -9,7 +9,9 @@ that is never crawled is never labelled.
     recall of a hub        (1 + announced items) / (2 + items found)
     precision of a source  (w p + true pings) / (w + labelled pings),  p that of its hub
 
-All counts fade as exp(-time / memory), between crawls too, so that distrust heals.
+All counts fade as exp(-time / memory), between crawls too, so that distrust heals. At a crawl a
+source's pings count as at most w of its hub, in the proportion that was true: otherwise one source
+about which a liar pings would ruin the trust in all others of the hub.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ class Reliability:
     memory : float
         Time after which a count weighs exp(-1); `math.inf` for counts that stay.
     weight : float
-        Pings that a hub's precision is worth in the estimate of a source's.
+        Pings w that a hub's precision is worth in the estimate of a source's; also the most that a
+        source's pings count for its hub at a crawl, if more than one.
     death_rate : float
         Deaths of a hub per unit of time; 0 for hubs that do not die.
 
@@ -171,7 +174,8 @@ class Reliability:
             pings, true = waiting.get(hub, 0), by_hub.get(hub, 0)
             labelled = min(true, pings)
             counts = self._of_hub(hub, time)
-            counts.add(time, self.memory, pings, labelled, items, true, 0.0)
+            share = min(1.0, max(self.weight, 1.0) / max(pings, 1))
+            counts.add(time, self.memory, share * pings, share * labelled, items, true, 0.0)
             pair = self._pairs.setdefault((hub, source), _Counts(2, time))
             pair.add(time, self.memory, pings, labelled)
             self._marks.pop((hub, source), None)

@@ -11,7 +11,8 @@ content, at the expected worth Y of `signals.model`:
 
 Estimates begin at a uniform prior and use labels alone: a crawl shows which pings since the last
 crawl announced an item. A source's precision is shrunk to its hub's with the weight of `weight`
-pings. All counts fade at every epoch, whether or not their source is crawled.
+pings, and at a crawl a source counts as at most so many for its hub, so that one about which
+a liar pings does not ruin the others. All counts fade at every epoch, crawled or not.
 
 With a floor, only a share of the epochs is given to the pings, the rest to a calendar: the index
 of ages since the calendar's own last visit. An account sets that share anew at each block of
@@ -330,8 +331,10 @@ def _play(
             if hub[i] >= 0:
                 of_source[i, 0] += pings[i]
                 of_source[i, 1] += true[i]
-                of_hub[hub[i], 0] += pings[i]
-                of_hub[hub[i], 1] += true[i]
+                # No source tells more of its hub than `weight` pings at a crawl.
+                counted = min(1.0, max(weight, 1.0) / max(pings[i], 1.0))
+                of_hub[hub[i], 0] += counted * pings[i]
+                of_hub[hub[i], 1] += counted * true[i]
                 of_hub[hub[i], 2] += items[i]
                 of_hub[hub[i], 3] += true[i]
             content[i] = waiting[i] = pings[i] = true[i] = items[i] = 0.0
