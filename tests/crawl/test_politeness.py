@@ -590,6 +590,12 @@ def test_fresh_replies_have_own_cap(tmp_path, clock):
     assert np.diff(times[1]).min() >= 600
 
 
+@pytest.mark.parametrize(("given", "most"), [({}, 10 * 2**20), ({"DOWNLOAD_MAXSIZE": 7}, 7)])
+def test_largest_feed_is_a_setting(tmp_path, clock, given, most):
+    scheduler = opened(tmp_path, ["http://127.0.0.1/"], ROBOTSTXT_OBEY=False, **given)
+    assert scheduler.next_request().meta["download_maxsize"] == most
+
+
 def test_gone_sources_after_thirty_days(tmp_path, clock):
     scheduler = opened(tmp_path, ["http://127.0.0.1/"], ROBOTSTXT_OBEY=False, CRAWL_PERIOD=2 * DAY)
     fetched = crawl_for(scheduler, clock, 100 * DAY, lambda url: (410, {}, b""), step=DAY / 4)
