@@ -7,6 +7,8 @@ from analysis.crawl import Frontier, Outcome
 from analysis.ephemeral import (
     Arrivals,
     Environment,
+    LagrangianPolicy,
+    Observation,
     SchedulePolicy,
     Sources,
     WhittlePolicy,
@@ -405,3 +407,25 @@ def test_timetable_on_slow_host():
         for source in frontier.choose().tolist():
             frontier.settle(Outcome(source, "found", delay=8.0))
     assert frontier.epoch == 12
+
+
+def test_lagrangian_policy_plays_in_every_loop():
+    policy = LagrangianPolicy(FOUR)
+    by_age = [list(arms) for arms in long_run_cycle(FOUR, "lagrangian", BUDGET).crawls]
+    assert by_age == [list(arms) for arms in LOOPS["long_run_cycle"](policy)]
+    assert LOOPS["simulate"](policy) == simulate(FOUR, "lagrangian", BUDGET, 30).crawled.tolist()
+    drawn = simulate_random(FOUR, "lagrangian", BUDGET, CONTENT).reward.tolist()
+    assert LOOPS["simulate_random"](policy) == drawn
+    named = compare(Arrivals(FOUR), ["lagrangian"], BUDGET, 20, 2, 3).rewards["lagrangian"]
+    np.testing.assert_array_equal(LOOPS["compare"](policy), named)
+    rates = TRIAL.sources(TRIAL.trained)
+    replayed = TRIAL.visits("lagrangian").arm.tolist()
+    assert TRIAL.visits(LagrangianPolicy(rates)).arm.tolist() == replayed
+    chosen = LOOPS["crawl"](policy)
+    age, rank = np.ones(4, int), []
+    for arms in chosen:
+        seen = Observation(0, age.copy(), np.full(4, np.nan))
+        rank.append(policy.select(seen, BUDGET).tolist())
+        age += 1
+        age[arms] = 1
+    assert [sorted(arms) for arms in chosen] == rank
