@@ -251,7 +251,8 @@ def measure_copies_by_start(copies: int, edge: float) -> dict[str, float]:
         ("copies-spread", spread_ages(sources, 2 * copies)),
     ):
         rewards, _ = follow(sources, "whittle", 2 * copies, ages, 400)
-        found[name] = 1 - float(rewards[200:].mean()) / bound
+        loss = 1 - float(rewards[200:].mean()) / bound
+        found[name] = loss if abs(loss) > 1e-9 else 0.0
     return found
 
 
