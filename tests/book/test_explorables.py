@@ -181,7 +181,7 @@ def queued_index(rng):
 def queued_crawls(rng):
     sources, queued, pages, kept, price = behind_a_queue(rng, 5)
     budget = int(rng.integers(1, 5))
-    scheduler, brought, crawls = Scheduler(queued, budget, price=price), 0.0, []
+    scheduler, brought, crawls = Scheduler(queued, budget, 1, price=price), 0.0, []
     for _ in range(40):
         ages = scheduler.ages
         numbers = sorted(scheduler.crawl()[0].tolist())
