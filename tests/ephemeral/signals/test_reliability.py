@@ -50,13 +50,13 @@ def test_repeated_mark_is_ignored():
     assert trust.observe_ping("hub", "blog", 4.0, mark="/a")
 
 
-def test_million_pings_take_little_memory():
+def test_many_pings_take_little_memory():
     trust = Reliability(weight=10.0)
-    for n in range(1_000_000):
+    for n in range(100_000):
         trust.observe_ping("hub", "blog", 1.0, mark=n)
     assert sum(len(marks) for marks in trust._marks.values()) == MOST_MARKS
     trust.observe_crawl("blog", 2.0, 1, {"hub": 1})
-    assert trust.precision("hub", "blog", 2.0) < 1e-5
+    assert trust.precision("hub", "blog", 2.0) < 1e-4
     assert trust.waiting("blog") == {}
 
 

@@ -53,15 +53,15 @@ def test_belief_is_calibrated_at_every_crawl():
         signals = drawn_signals(rng, 1)
         source = signals.sources
         scale = source.mean_utility[0] * np.sqrt(source.arrival_rate[0] / source.decay_rate[0])
-        error, part = path_of_errors(signals, rng, 1500)
+        error, part = path_of_errors(signals, rng, 500)
         errors.append(error / scale)
         products.append(error * (part - part.mean()) / scale**2)
         if instance < 100:
-            wrong, _ = path_of_errors(signals, rng, 1500, precision=1.0)
+            wrong, _ = path_of_errors(signals, rng, 500, precision=1.0)
             falsified.append(wrong / scale)
     assert abs(pooled_score(errors)) < 3
     assert abs(pooled_score(products)) < 3
-    assert pooled_score(falsified) < -20  # every ping believed
+    assert pooled_score(falsified) < -10  # every ping believed
 
 
 SETTINGS = {
