@@ -20,7 +20,15 @@ from analysis.arrays import Floats
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
 from analysis.ephemeral.sources import Sources
 from analysis.trace.bootstrap import ratio_interval
-from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
+from analysis.trace.deployed import (
+    AutoTtl,
+    CommaFeed,
+    EntryFrequency,
+    Friendica,
+    NextcloudNews,
+    NutchAdaptive,
+    StormCrawler,
+)
 from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.replay import Clock, Visits, find_next_visits, priorities
@@ -44,6 +52,9 @@ RULES = {
     "storm": "StormCrawler",
     "entry": "Miniflux, entry frequency",
     "auto": "FreshRSS with AutoTTL",
+    "comma": "CommaFeed",
+    "nextcloud": "Nextcloud News",
+    "friendica": "Friendica",
 }
 WITH_RATES = {
     "index": "index, trained rates",
@@ -72,7 +83,7 @@ class Service:
 
 
 def list_settings(rule: str, size: int, budget: int) -> Iterator[dict[str, float]]:
-    """Yield the settings among which training chooses, the defaults first.
+    """Yield the settings among which training chooses, the defaults first; Friendica has no others.
 
     Times are in units of the round of a round robin, N / M hours, where the default is not tried.
 
@@ -91,7 +102,7 @@ def list_settings(rule: str, size: int, budget: int) -> Iterator[dict[str, float
     elif rule == "entry":
         for factor, days in product((0.25, 1.0, 4.0, 16.0, 64.0), (7.0, 30.0)):
             yield {"factor": factor, "longest": days * DAY}
-    else:
+    elif rule in ("auto", "comma", "nextcloud"):
         for days in (3.0, 7.0, 30.0, 90.0):
             yield {"longest": days * DAY}
 
@@ -104,6 +115,9 @@ def make_rule(rule: str, size: int, period: float, settings: Mapping[str, float]
         "storm": StormCrawler,
         "entry": EntryFrequency,
         "auto": AutoTtl,
+        "comma": CommaFeed,
+        "nextcloud": NextcloudNews,
+        "friendica": Friendica,
     }
     return kinds[rule](size, period, **settings)
 
@@ -253,10 +267,10 @@ TIE = 0.02
 
 
 def set_up_experiments(
-    training: int, test: int, half_life: float, budgets: list[int], phases: int
+    kind: str, training: int, test: int, half_life: float, budgets: list[int], phases: int
 ) -> dict[str, Experiment]:
-    """Set up the comparison at the three budgets, by size."""
-    trace = publications()
+    """Set up the comparison on a trace at the three budgets, by size."""
+    trace = publications(kind)
     split = trace.begin + training * WEEK
     base = partial(Experiment, trace, trace.begin, split, split + test * WEEK, half_life)
     return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
@@ -353,29 +367,97 @@ def _format_hours(hours: float) -> str:
     return f"{hours:.1f}" if np.isfinite(hours) else "never"
 
 
+FINDINGS = {
+    "index-first": "no deployed rule, tuned or not, earns what the index does at any budget",
+    "settings-matter": "at the smallest budget the best rule with chosen settings earns more than "
+    "half as much again as the best with defaults",
+    "even-wins-large": "at the largest budget LambdaCrawl's rates, evenly spaced, earn more than "
+    "the index with trained rates",
+    "forgetting-leads-large": "at the largest budget rates that forget earn more than "
+    "LambdaCrawl's, and more than a prior",
+    "hours-little": "rates by the hour change the reward by less than 2% at every budget",
+    "forced-is-no-robin": "Nutch with a round for its longest interval earns less than half of "
+    "round robin",
+    "mending-helps": "with chosen settings Nutch earns more when mended, at every budget",
+}
+TRACES = {"both": "uploads and commits", "release": "releases"}
+
+
+def best_rules(values: Mapping[str, float]) -> dict[str, float]:
+    """Return what the best deployed rule earns at each size, with defaults and with any settings.
+
+    `values`: by policy and size, in units of the index with trained rates.
+    """
+    best = {}
+    for size in SIZES:
+        defaults = max(values[f"{rule}-default-{size}"] for rule in RULES)
+        best[f"default-{size}"] = defaults
+        best[size] = max(defaults, *(values[f"{rule}-chosen-{size}"] for rule in RULES))
+    return best
+
+
+def findings(values: Mapping[str, float]) -> dict[str, bool]:
+    """Return which of `FINDINGS` hold on a trace."""
+    best = best_rules(values)
+    hours = np.array([values[f"hours-{size}"] for size in SIZES])
+    return {
+        "index-first": all(best[size] < 1.0 for size in SIZES),
+        "settings-matter": best["small"] > 1.5 * best["default-small"],
+        "even-wins-large": values["even-large"] > 1.0,
+        "forgetting-leads-large": values["forgetting-large"]
+        > max(values["even-large"], values["shrunk-large"]),
+        "hours-little": bool(np.abs(hours - 1).max() < TIE),
+        "forced-is-no-robin": all(
+            values[f"nutch-forced-{size}"] < 0.5 * values[f"robin-{size}"] for size in SIZES
+        ),
+        "mending-helps": all(
+            values[f"mended-chosen-{size}"] > values[f"nutch-chosen-{size}"] + TIE for size in SIZES
+        ),
+    }
+
+
 def save_predicates() -> None:
     """Save the truth values and numbers that the page's sentences depend on."""
     save_value("arena-spread", SPREAD)
-    v = saved_numbers("arena-")
-    for size in SIZES:
-        best = {rule: max(v[f"{rule}-{kind}-{size}"] for kind in ("default", "chosen"))
-                for rule in RULES}  # fmt: skip
-        save_value(f"arena-best-{size}", max(best.values()))
-        save_value(f"arena-best-default-{size}", max(v[f"{r}-default-{size}"] for r in RULES))
-    tuned = saved_numbers("arena-best-")
-    other = max(v["even-large"], v["shrunk-large"])
-    hours = np.array([v[f"hours-{size}"] for size in SIZES])
-    forced = [v[f"nutch-forced-{s}"] < 0.5 * v[f"robin-{s}"] for s in SIZES]
-    mended = [v[f"mended-chosen-{s}"] > v[f"nutch-chosen-{s}"] + TIE for s in SIZES]
-    facts = {
-        "index-first": all(tuned[size] < 1.0 for size in SIZES),
-        "settings-matter": tuned["small"] > 1.5 * tuned["default-small"],
-        "even-wins-large": v["even-large"] > 1.0,
-        "forgetting-leads-large": v["forgetting-large"] > other,
-        "hours-little": bool(np.abs(hours - 1).max() < TIE),
-        "forced-is-no-robin": all(forced),
-        "mending-helps": all(mended),
+    values = saved_numbers("arena-")
+    for size, value in best_rules(values).items():
+        save_value(f"arena-best-{size}", value)
+    save_values("arena", findings(values))
+
+
+def compare_traces(
+    kind: str, table: pd.DataFrame, other: Mapping[str, Mapping[str, Service]], weights: Floats
+) -> None:
+    """Save which findings hold on the page's trace and on the other one."""
+    first = {f"{row.policy}-{row.size}": row.value for row in table.itertuples()}
+    second = {
+        f"{name}-{size}": ratio_interval(one.outcome.weeks, played["index"].outcome.weeks, weights)[
+            0
+        ]
+        for size, played in other.items()
+        for name, one in played.items()
     }
+    names = [TRACES[kind], *(label for key, label in TRACES.items() if key != kind)]
+    found = [findings(values) for values in (first, second)]
+    frame = pd.DataFrame(
+        [
+            (text, *("holds" if each[name] else "does not hold" for each in found))
+            for name, text in FINDINGS.items()
+        ],
+        columns=["finding", *names],
+    )
+    save_table(
+        "arena-both-traces",
+        frame.set_index("finding"),
+        f"What holds on each of two traces, at the same budgets and settings: {names[0]}, which "
+        f"this page plays, and {names[1]}.",
+    )
+    same = [name for name in FINDINGS if found[0][name] == found[1][name]]
+    facts = {f"other-{name}": value for name, value in found[1].items()}
+    best = best_rules(second)
+    facts |= {f"other-best-{size}": best[size] for size in SIZES}
+    facts |= {f"other-forgetting-{size}": second[f"forgetting-{size}"] for size in SIZES}
+    facts |= {"same": len(same), "findings": len(FINDINGS), "all-same": found[0] == found[1]}
     save_values("arena", facts)
 
 

@@ -20,7 +20,7 @@ from analysis.trace.poisson import compare_with_surrogates
 from analysis.trace.rates import trained_rates
 from analysis.trace.replay import expected_reward
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
-from scorecard import counted, save_data, save_value, save_values, within
+from scorecard import counted, save_data, save_table, save_value, save_values, within
 from scorecard.saving.records import saved_numbers
 
 SIZES = ("small", "middle", "large")
@@ -42,10 +42,15 @@ KINDS = {"upload": "uploads", "commit": "commits"}
 
 
 def set_up_experiments(
-    training: int, test: int, half_life: float, budgets: Sequence[int], phases: int
+    training: int,
+    test: int,
+    half_life: float,
+    budgets: Sequence[int],
+    phases: int,
+    kind: str = "both",
 ) -> dict[str, Experiment]:
     """Set up the comparison at the three budgets, by size."""
-    trace = publications("both")
+    trace = publications(kind)
     split = trace.begin + training * WEEK
     base = partial(Experiment, trace, trace.begin, split, split + test * WEEK, half_life)
     return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
@@ -141,6 +146,84 @@ def compare_with_index(
     save_value("publications-forgetting-gain", by_policy["forgetting"].min() - 1)
     save_value("publications-forgetting-gain-large", by_policy["forgetting"].max() - 1)
     return table
+
+
+FINDINGS = {
+    "tie": "the best fixed frequencies earn within 2% of the index at every budget",
+    "greedy": "the largest expected content earns less than the index at every budget",
+    "robin": "round robin earns less than the index at every budget",
+    "even": "LambdaCrawl's rates, evenly spaced, earn more than the index at the largest budget",
+    "forgetting": "rates that forget earn more than trained rates at every budget",
+    "oracle": "the rates of the test period earn more than trained rates at every budget",
+    "feed": "an index that sees contents earns more than all others at every budget",
+    "poisson": "every statistic lies beyond all its Poisson surrogates",
+}
+
+
+def find(values: Mapping[tuple[str, str], float], outside: bool) -> dict[str, bool]:
+    """Return which of `FINDINGS` hold on a trace.
+
+    `values`: reward by policy and size in units of the index; `outside`: whether all statistics lie
+    beyond their surrogates.
+    """
+    at = {policy: np.array([values[policy, size] for size in SIZES]) for policy in LABELS}
+    others = np.array([at[policy] for policy in LABELS if policy != "feed"])
+    return {
+        "tie": bool((np.abs(at["fixed"] - 1) < 0.02).all()),
+        "greedy": bool((at["greedy"] < 1).all()),
+        "robin": bool((at["robin"] < 1).all()),
+        "even": bool(at["even"][-1] > 1),
+        "forgetting": bool((at["forgetting"] > 1).all()),
+        "oracle": bool((at["oracle"] > 1).all()),
+        "feed": bool((at["feed"] > others.max(axis=0)).all()),
+        "poisson": outside,
+    }
+
+
+def compare_traces(
+    table: pd.DataFrame,
+    second: Mapping[str, Mapping[str, Outcome]],
+    weights: Floats,
+    surrogates: int,
+    seed: int,
+) -> None:
+    """Save which findings hold on the page's trace and on releases of Python packages.
+
+    `table`: of `compare_with_index`; `second`: outcomes on the second trace.
+    """
+    first = {(row.policy, row.size): row.ratio for row in table.itertuples()}
+    again = {
+        (policy, size): ratio_interval(outcome.weeks, played["index"].weeks, weights)[0]
+        for size, played in second.items()
+        for policy, outcome in played.items()
+    }
+    largest = [
+        max(
+            float(compare_with_surrogates(publications(kind), surrogates, rng)["p"].max())
+            for kind, rng in ((kind, np.random.default_rng([seed, 7])) for kind in kinds)
+        )
+        for kinds in (KINDS, ("release",))
+    ]
+    # The least p that so many surrogates can give, from both sides.
+    least = 2 / (surrogates + 1) * (1 + 1e-9)
+    found = [find(first, largest[0] <= least), find(again, largest[1] <= least)]
+    frame = pd.DataFrame(
+        [
+            (text, *("holds" if each[name] else "does not hold" for each in found))
+            for name, text in FINDINGS.items()
+        ],
+        columns=["finding", "uploads and commits", "releases"],
+    )
+    save_table(
+        "publications-both-traces",
+        frame.set_index("finding"),
+        "What holds on each of two traces, at the same budgets, periods and half-life.",
+    )
+    same = sum(found[0][name] == found[1][name] for name in FINDINGS)
+    facts: dict[str, float | bool] = {"findings": len(FINDINGS), "same": same}
+    for policy in ("fixed", "robin", "forgetting", "feed"):
+        facts |= {f"second-{policy}-{size}": again[policy, size] for size in SIZES}
+    save_values("publications", facts | {f"second-{n}": v for n, v in found[1].items()})
 
 
 def assume_half_lives(trace: Trace, begin: int, end: int, seed: int) -> dict[str, Floats]:

@@ -150,3 +150,30 @@ def test_guarantee_fails_for_false_timetable(
         share = guaranteed(made_up, monkeypatch)
         assert played(false) < share["table"] * best * (1 - 1e-3)
         assert not false.verify()
+
+
+def made_up_values(**changed):
+    """Values of all policies at the three budgets, of which some are changed."""
+    names = [f"{rule}-{kind}" for rule in RULES for kind in ("default", "chosen")]
+    names += ["nutch-forced", *page.WITH_RATES]
+    values = {f"{name}-{size}": 0.5 for name in names for size in page.SIZES}
+    values |= {f"hours-{size}": 1.0 for size in page.SIZES}
+    return values | {name.replace("_", "-"): value for name, value in changed.items()}
+
+
+@pytest.mark.parametrize(
+    ("finding", "changed"),
+    [
+        ("index-first", {"friendica_chosen_large": 1.0}),
+        ("settings-matter", {"comma_chosen_small": 0.8}),
+        ("even-wins-large", {"even_large": 1.1}),
+        ("forgetting-leads-large", {"forgetting_large": 0.6}),
+        ("hours-little", {"hours_middle": 1.03}),
+        ("forced-is-no-robin", {f"nutch_forced_{size}": 0.2 for size in page.SIZES}),
+        ("mending-helps", {f"mended_chosen_{size}": 0.6 for size in page.SIZES}),
+    ],
+)
+def test_finding_turns_with_values(finding, changed):
+    before, after = page.findings(made_up_values()), page.findings(made_up_values(**changed))
+    assert before.keys() == page.FINDINGS.keys()
+    assert [name for name in before if before[name] != after[name]] == [finding]

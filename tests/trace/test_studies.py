@@ -8,7 +8,7 @@ from analysis.ephemeral import four_sources
 from analysis.trace.experiment import Experiment
 from analysis.trace.trace import WEEK, publications
 from book.trace import your_trace as page
-from book.trace.publications import assume_half_lives, vary_beliefs
+from book.trace.publications import FINDINGS, LABELS, SIZES, assume_half_lives, find, vary_beliefs
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +142,25 @@ def test_a_schedule_that_visits_all_leaves_nobody_out():
     assert page.describe_rise(same) == ""
     assert page.describe_visits(same["visits_per_day"]) == "24 visits a day."
     assert page.describe_visits(same["visits_per_day"] / 24) == "1 visit a day."
+
+
+@pytest.mark.parametrize(
+    ("finding", "changed"),
+    [
+        ("tie", {("fixed", "middle"): 1.03}),
+        ("greedy", {("greedy", "small"): 1.0}),
+        ("robin", {("robin", "large"): 1.1}),
+        ("even", {("even", "large"): 1.1}),
+        ("forgetting", {("forgetting", size): 1.1 for size in SIZES}),
+        ("oracle", {("oracle", size): 1.1 for size in SIZES}),
+        ("feed", {("feed", "large"): 0.9}),
+        ("poisson", {}),
+    ],
+)
+def test_finding_turns_with_values(finding, changed):
+    values = {(policy, size): 0.9 for policy in LABELS for size in SIZES}
+    values |= {(policy, size): 1.0 for policy in ("index", "fixed") for size in SIZES}
+    values |= {("feed", size): 2.0 for size in SIZES}
+    before, after = find(values, True), find(values | changed, bool(changed))
+    assert before.keys() == FINDINGS.keys()
+    assert [name for name in before if before[name] != after[name]] == [finding]
