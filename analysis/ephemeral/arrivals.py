@@ -91,11 +91,11 @@ class Utility:
 
     def __post_init__(self) -> None:
         check_choice("law", self.law, LAWS)
-        wanted = {"gamma": "variation", "lognormal": "variation", "pareto": "tail_index"}
+        required = {"gamma": "variation", "lognormal": "variation", "pareto": "tail_index"}
         lowest = {"variation": 0.0, "tail_index": 1.0}
         for name, low in lowest.items():
             value = getattr(self, name)
-            if wanted.get(self.law) == name:
+            if required.get(self.law) == name:
                 number = check_number(name, value, low, np.inf, low_open=True, high_open=True)
                 object.__setattr__(self, name, number)
             elif value is not None:
@@ -289,14 +289,14 @@ def _sums_by_item(
     sums = np.zeros((2, epochs))
     block = max(1, int(BLOCK / (1.0 + items)))
     for first in range(0, epochs, block):
-        part = sums[:, first : first + block]
-        number = np.asarray(rng.poisson(items, part.shape[1]))
+        columns = sums[:, first : first + block]
+        number = np.asarray(rng.poisson(items, columns.shape[1]))
         age = rng.random(int(number.sum()))
         worth = _items(law, decay * age, rng)
-        some = number > 0  # an empty sum would be the next item
-        starts = (np.cumsum(number) - number)[some].astype(np.intp)
-        part[0, some] = np.add.reduceat(worth, starts)
-        part[1, some] = np.add.reduceat(worth * age, starts)
+        nonempty = number > 0  # an empty sum would be the next item
+        starts = (np.cumsum(number) - number)[nonempty].astype(np.intp)
+        columns[0, nonempty] = np.add.reduceat(worth, starts)
+        columns[1, nonempty] = np.add.reduceat(worth * age, starts)
     return sums
 
 

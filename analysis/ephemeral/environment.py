@@ -52,12 +52,12 @@ def check_lifetime(lifetime: ArrayLike, sources: Sources) -> Floats:
 
 def check_observed(observed: ArrayLike, sources: Sources) -> NDArray[np.bool_]:
     """Return which sources are observed, one truth value a source; else ValueError."""
-    seen = check_truths("observed", observed)
-    if seen.shape not in {(), (len(sources),)}:
+    truths = check_truths("observed", observed)
+    if truths.shape not in {(), (len(sources),)}:
         raise ValueError(
             f"observed must be True, False or {len(sources)} truth values, got {shown(observed)}"
         )
-    return np.broadcast_to(seen, len(sources)).copy()
+    return np.broadcast_to(truths, len(sources)).copy()
 
 
 @brief

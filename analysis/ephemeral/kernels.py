@@ -106,7 +106,7 @@ def _priority(
     i: int,
     state: float,
     age: int,
-    seen: bool,
+    observed: bool,
     decay: Floats,
     h_decay: Floats,
     u_star: Floats,
@@ -115,11 +115,11 @@ def _priority(
     step: Floats,
 ) -> float:
     """Priority of source i under a rule."""
-    if rule == Rule.GREEDY or (rule == Rule.MYOPIC and not seen):
+    if rule == Rule.GREEDY or (rule == Rule.MYOPIC and not observed):
         return -np.expm1(-decay[i] * age) * u_star[i] / (1.0 if rule == Rule.GREEDY else cost[i])
     if rule == Rule.MYOPIC:
         return state / cost[i]
-    if not seen:
+    if not observed:
         return relative_index_at_age(decay[i], h_decay[i], float(age)) * u_star[i] / cost[i]
     if rule == Rule.TABLE:
         return tabulated_index(table[i], step[i], cost[i], state)
@@ -186,17 +186,17 @@ def mark_top(values: Floats, count: int, work: Floats, chosen: Bools) -> None:
             chosen[best] = True
         return
     limit = kth_largest(values, count, work)
-    left = count
+    remaining = count
     for i in range(values.size):
         if values[i] > limit:
             chosen[i] = True
-            left -= 1
+            remaining -= 1
     for i in range(values.size):
-        if left == 0:
+        if remaining == 0:
             return
         if values[i] == limit:
             chosen[i] = True
-            left -= 1
+            remaining -= 1
 
 
 @njit

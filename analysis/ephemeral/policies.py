@@ -252,23 +252,23 @@ class TunedLagrangianPolicy:
 
 def _whittle(sources: Sources, observation: Observation) -> NDArray[np.float64]:
     """Return the Whittle index of each source, by content where it is observed."""
-    seen = np.isfinite(observation.state)
-    index = np.empty(seen.size)
-    if not seen.all():
+    observed = np.isfinite(observation.state)
+    index = np.empty(observed.size)
+    if not observed.all():
         index[:] = whittle_index_at_age(sources, observation.age)
-    if seen.any():
-        by_state = whittle_index(sources, np.where(seen, observation.state, 0.0))
-        index[seen] = by_state[seen]
+    if observed.any():
+        by_state = whittle_index(sources, np.where(observed, observation.state, 0.0))
+        index[observed] = by_state[observed]
     return index
 
 
 def _lagrangian(priced: PricedSources, observation: Observation) -> NDArray[np.float64]:
     """Return the Lagrangian index of each source, by content where it is observed."""
-    seen = np.isfinite(observation.state)
+    observed = np.isfinite(observation.state)
     index = priced.index(observation.age)
-    if seen.any():
-        by_state = priced.index_of_content(np.where(seen, observation.state, 0.0))
-        index[seen] = by_state[seen]
+    if observed.any():
+        by_state = priced.index_of_content(np.where(observed, observation.state, 0.0))
+        index[observed] = by_state[observed]
     return index
 
 
@@ -294,9 +294,9 @@ class MyopicPolicy:
     ) -> Arms:
         """Return the `budget` sources of largest content per cost."""
         check_ages(observation, len(self.sources))
-        seen = np.isfinite(observation.state)
+        observed = np.isfinite(observation.state)
         expected = self.sources.state_at_age(observation.age)
-        return top(np.where(seen, observation.state, expected) / self.sources.cost, budget)
+        return top(np.where(observed, observation.state, expected) / self.sources.cost, budget)
 
 
 @dataclass(frozen=True)

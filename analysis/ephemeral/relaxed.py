@@ -158,10 +158,10 @@ def relaxed_problem(
     budget = min(budget, most_spent)
     low, often, seldom = _crossing(sources, budget * (1.0 - ROUNDING), least, most)
     spent = [float((sources.cost / ages).sum()) for ages in (often, seldom)]
-    more = budget * (1.0 + ROUNDING)
+    ceiling = budget * (1.0 + ROUNDING)
     smallest = 0.0
-    if more <= most_spent:
-        smallest = low if spent[0] >= more else _crossing(sources, more, least, most)[0]
+    if ceiling <= most_spent:
+        smallest = low if spent[0] >= ceiling else _crossing(sources, ceiling, least, most)[0]
     share = 1.0 if spent[0] == spent[1] else (budget - spent[1]) / (spent[0] - spent[1])
     share = min(max(share, 0.0), 1.0)
     frequency = share / often + (1.0 - share) / seldom
@@ -198,13 +198,13 @@ def age_limits(sources: Sources, low: ArrayLike, high: ArrayLike) -> tuple[Float
     least, most = _one_or_each("min_age", low, size), _one_or_each("max_age", high, size)
     outside = (least < 1) | (least > most) | (least == np.inf)
     broken = (least != np.floor(least)) | (most != np.floor(most))
-    for bad, wanted in (
+    for bad, rule in (
         (outside, "min_age must be at least 1 and not above max_age"),
         (broken, "min_age and max_age must be whole numbers, or max_age inf"),
     ):
         if bad.any():
             i = int(np.argmax(bad))
-            raise ValueError(f"{wanted}, got {least[i]:g} and {most[i]:g} for source {i}")
+            raise ValueError(f"{rule}, got {least[i]:g} and {most[i]:g} for source {i}")
     return least.copy(), most.copy()
 
 

@@ -167,8 +167,8 @@ def simulate(
     crawled = np.zeros((len(sources), horizon), dtype=bool)
     for epoch in range(horizon):
         states[:, epoch] = state
-        seen = Observation(epoch, age.copy(), state.copy())
-        arms = select_arms(chooser, seen, budget, rng)
+        observation = Observation(epoch, age.copy(), state.copy())
+        arms = select_arms(chooser, observation, budget, rng)
         crawled[arms, epoch] = True
         state = sources.alpha * np.where(crawled[:, epoch], 0.0, state) + sources.u
         age = np.where(crawled[:, epoch], 1, age + 1)
@@ -284,8 +284,8 @@ def play_ages(
     hidden = np.full(len(sources), np.nan)
 
     def step(age: Ints) -> tuple[tuple[Ints, float], Ints]:
-        seen = Observation(0, age.copy(), hidden.copy())
-        arms = np.sort(select_arms(policy, seen, budget, None))
+        observation = Observation(0, age.copy(), hidden.copy())
+        arms = np.sort(select_arms(policy, observation, budget, None))
         reward = float(sources.state_at_age(age)[arms].sum())
         age = np.minimum(age + 1, oldest)
         age[arms] = 1

@@ -57,9 +57,9 @@ class _Numerals(Sequence[str]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __getitem__(self, place):  # type: ignore[no-untyped-def, override]
-        found = self._numbers[place]
-        return tuple(map(str, found)) if isinstance(found, range) else str(found)
+    def __getitem__(self, key):  # type: ignore[no-untyped-def, override]
+        numbers = self._numbers[key]
+        return tuple(map(str, numbers)) if isinstance(numbers, range) else str(numbers)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, _Numerals):
@@ -189,8 +189,8 @@ class Sources:
         head = {name: getattr(self, name)[:SHOWN] for name in _ARRAYS}
         assert self.names is not None
         table = pd.DataFrame(head, index=pd.Index(list(self.names[:SHOWN]), name="source"))
-        rest = f", {SHOWN} shown" if len(self) > SHOWN else ""
-        return f"{table.to_html()}<p>{len(self)} sources, period {self.period:g}{rest}</p>"
+        note = f", {SHOWN} shown" if len(self) > SHOWN else ""
+        return f"{table.to_html()}<p>{len(self)} sources, period {self.period:g}{note}</p>"
 
     def __reduce__(self) -> tuple[type[Sources], tuple[Any, ...]]:
         """Build copies and pickles anew, so that their arrays are read-only, too."""
@@ -245,7 +245,7 @@ class Sources:
         names = None
         if not isinstance(self.names, _Numerals):
             assert self.names is not None
-            names = [self.names[place] for place in np.arange(len(self))[places].tolist()]
+            names = [self.names[index] for index in np.arange(len(self))[places].tolist()]
         return Sources(
             self.arrival_rate[places],
             self.mean_utility[places],

@@ -78,8 +78,8 @@ def _check_names(names: pd.Series) -> None:
             raise ValueError(_about(row, "name", f"{reason}, got {names.iloc[row]!r:.80}"))
 
 
-def _about(row: int, column: str, said: str) -> str:
-    return f"row {row + 1} below the header, column {column!r}: {said}"
+def _about(row: int, column: str, message: str) -> str:
+    return f"row {row + 1} below the header, column {column!r}: {message}"
 
 
 def _check_header(names: pd.Index) -> None:
@@ -163,9 +163,9 @@ def read_plain_csv(path: str | PathLike[str]) -> pd.DataFrame:
     trimmed = {name.strip() for name in table.column_names}
     if len(trimmed) < table.num_columns or "name" not in table.column_names:
         raise ValueError("the header has no column name, or a column twice")
-    place = table.column_names.index("name")
-    names = pyarrow.compute.utf8_ltrim(table.column(place), " ")
-    return table.set_column(place, "name", names).to_pandas()
+    column = table.column_names.index("name")
+    names = pyarrow.compute.utf8_ltrim(table.column(column), " ")
+    return table.set_column(column, "name", names).to_pandas()
 
 
 def _column(values: pd.Series, name: str, may_be_zero: bool) -> NDArray[np.float64]:

@@ -207,8 +207,8 @@ class IDPolicy:
         followed = size if fits.all() else int(np.argmin(fits))
         chosen = np.flatnonzero(ideal[:followed])
         index = whittle_index_at_age(self.sources, observation.age)[followed:]
-        rest = followed + np.argsort(-index, kind="stable")[: budget - chosen.size]
-        return np.sort(np.concatenate([chosen, rest]))
+        others = followed + np.argsort(-index, kind="stable")[: budget - chosen.size]
+        return np.sort(np.concatenate([chosen, others]))
 
 
 @brief
@@ -316,9 +316,9 @@ def _patterns(epochs: int) -> Floats:
     return np.array(list(product((0.0, 1.0), repeat=epochs)))
 
 
-def _generator(given: int, own: int, rng: np.random.Generator | None) -> np.random.Generator:
+def _generator(budget_asked: int, own: int, rng: np.random.Generator | None) -> np.random.Generator:
     """Return `rng`; raise naming `rng` if there is none, `budget` if it is not the policy's own."""
-    check_whole("budget", given, own, own)
+    check_whole("budget", budget_asked, own, own)
     if rng is None:
         raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
     return check_rng(rng)

@@ -109,26 +109,26 @@ def simulate_costs(
     if fill not in ("debt", "reach") and budget < cheapest * (1 - ROUNDING):
         raise ValueError(f"budget must be at least the smallest cost, {cheapest:g}, got {budget:g}")
     horizon = check_integer("horizon", horizon, 2)
-    rest = check_array("least_age", least_age, 1)
-    if rest.shape not in {(), (len(sources),)}:
-        raise ValueError(f"least_age must have shape ({len(sources)},), got {rest.shape}")
-    rest = np.broadcast_to(rest, len(sources))
-    oldest = np.maximum(sources.settled_age + 1, rest)
+    minimal_age = check_array("least_age", least_age, 1)
+    if minimal_age.shape not in {(), (len(sources),)}:
+        raise ValueError(f"least_age must have shape ({len(sources)},), got {minimal_age.shape}")
+    minimal_age = np.broadcast_to(minimal_age, len(sources))
+    oldest = np.maximum(sources.settled_age + 1, minimal_age)
 
     def step(state: tuple[Floats, float]) -> tuple[tuple[Bools, float], tuple[Floats, float]]:
-        age, left = state
-        gamma = np.where(age >= rest, whittle_index_at_age(sources, age), -np.inf)
-        room = left + budget if fill == "debt" else budget
+        age, credit = state
+        gamma = np.where(age >= minimal_age, whittle_index_at_age(sources, age), -np.inf)
+        room = credit + budget if fill == "debt" else budget
         arms = fill_budget(gamma, sources.cost, room, fill)
         chosen = np.zeros(len(sources), dtype=bool)
         chosen[arms] = True
         reward = float(sources.state_at_age(age)[arms].sum())
         if fill == "debt":
             # What is not spent is lost only when nothing is left to crawl.
-            left = min(left + budget - float(sources.cost[arms].sum()), 0.0)
+            credit = min(credit + budget - float(sources.cost[arms].sum()), 0.0)
         age = np.minimum(age + 1, oldest)
         age[arms] = 1
-        return (chosen, reward), (age, left)
+        return (chosen, reward), (age, credit)
 
     steps, first = follow_to_cycle(
         step,
@@ -165,10 +165,10 @@ def _all_sets(size: int) -> Bools:
     """Return every set of sources, one a row; ValueError for more than 12."""
     if size > MOST_SOURCES:
         raise ValueError(f"sources must be at most {MOST_SOURCES} to try every set, got {size}")
-    rows = [some for count in range(size + 1) for some in combinations(range(size), count)]
+    rows = [members for count in range(size + 1) for members in combinations(range(size), count)]
     sets = np.zeros((len(rows), size), dtype=bool)
-    for row, some in zip(sets, rows, strict=True):
-        row[list(some)] = True
+    for row, members in zip(sets, rows, strict=True):
+        row[list(members)] = True
     return sets
 
 
@@ -186,17 +186,17 @@ def _fill_in_order(
     """Return the sources taken in a given order; `fill` is a position in FILLS."""
     chosen = np.zeros(cost.size, dtype=np.bool_)
     overshoots = fill in (2, 5)
-    left = budget if overshoots else budget * (1.0 + ROUNDING)
+    remaining = budget if overshoots else budget * (1.0 + ROUNDING)
     for i in order:
         if gamma[i] == -np.inf:
             break
         if overshoots:
-            if left <= 1e-9 * cost[i]:  # what rounding leaves is nothing
+            if remaining <= 1e-9 * cost[i]:  # what rounding leaves is nothing
                 break
-        elif cost[i] > left:
+        elif cost[i] > remaining:
             if fill == 0:
                 break
             continue
         chosen[i] = True
-        left -= cost[i]
+        remaining -= cost[i]
     return chosen

@@ -107,12 +107,16 @@ def feasible_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
     room = budget * (1.0 + ROUNDING)
     everything = range(len(sources))
     fitting = [
-        set(some)
+        set(members)
         for size in range(1, len(sources) + 1)
-        for some in combinations(everything, size)
-        if sources.cost[list(some)].sum() <= room
+        for members in combinations(everything, size)
+        if sources.cost[list(members)].sum() <= room
     ]
-    return [tuple(sorted(some)) for some in fitting if not any(some < other for other in fitting)]
+    return [
+        tuple(sorted(members))
+        for members in fitting
+        if not any(members < larger for larger in fitting)
+    ]
 
 
 def optimal_cycle(
@@ -260,10 +264,10 @@ def _first_cut_off(
     """
     due = np.where(np.isfinite(relaxed.age), relaxed.age, 1.0)
     surplus = sources.state_at_age(due) - relaxed.subsidy * sources.cost
-    part = np.maximum(0.0, surplus / due)  # c_i
-    waiting = part > missing
+    share = np.maximum(0.0, surplus / due)  # c_i
+    waiting = share > missing
     with np.errstate(divide="ignore", invalid="ignore"):
-        age = np.floor(np.log(sources.u / (part - missing)) / sources.decay) + 1.0
+        age = np.floor(np.log(sources.u / (share - missing)) / sources.decay) + 1.0
     age = np.where(waiting, np.maximum(np.nan_to_num(age), due) + 2.0, due + 10.0)
     return _CutOff(np.clip(age, 2.0, oldest).astype(np.int64), waiting)
 
@@ -305,13 +309,13 @@ def _joint_ages(
     """
     sets, size = member.shape
     # Number of a state: that of its first one with the same set, and its ages as digits.
-    place = np.zeros((sets, size), dtype=np.int64)
+    stride = np.zeros((sets, size), dtype=np.int64)
     first = np.zeros(sets + 1, dtype=np.int64)
     for last in range(sets):
         count = 1
         for i in range(size):
             if not member[last, i]:
-                place[last, i] = count
+                stride[last, i] = count
                 count *= last_age[i] - 1
         first[last + 1] = first[last] + count
     states = first[sets]
@@ -324,7 +328,7 @@ def _joint_ages(
             age = ages[state]
             for i in range(size):
                 if not member[last, i]:
-                    age[i] = 2 + (state - first[last]) // place[last, i] % (last_age[i] - 1)
+                    age[i] = 2 + (state - first[last]) // stride[last, i] % (last_age[i] - 1)
             best = -np.inf
             for action in range(sets):
                 following, reward, total = first[action], 0.0, 0.0
@@ -335,7 +339,7 @@ def _joint_ages(
                     else:
                         if age[i] == last_age[i]:
                             reward += rising[i]
-                        following += (min(age[i] + 1, last_age[i]) - 2) * place[action, i]
+                        following += (min(age[i] + 1, last_age[i]) - 2) * stride[action, i]
                 successors[action, state] = following
                 rewards[action, state] = reward
                 if total > best:

@@ -78,9 +78,9 @@ def guided_cycle(sources: Sources, budget: int, *, max_states: int = 3000) -> Op
     steps = _expand(priced, budget, oldest, starts, max_states)
     reward, crawls = best.average_reward, best.crawls
     for start in (starts[0], starts[-1]):
-        found = _best_cycle(sources, steps, start)
-        if found[0] > reward * (1.0 + 1e-12):
-            reward, crawls = found
+        improved = _best_cycle(sources, steps, start)
+        if improved[0] > reward * (1.0 + 1e-12):
+            reward, crawls = improved
     used = np.zeros(len(sources), dtype=np.int64)
     for ages, arms in zip(_ages_of(crawls, oldest), crawls, strict=True):
         for i in arms:
@@ -91,14 +91,14 @@ def guided_cycle(sources: Sources, budget: int, *, max_states: int = 3000) -> Op
 def _ages_of(crawls: tuple[Arms, ...], oldest: Ints) -> list[Ages]:
     """Return the joint ages before each epoch of a cycle."""
     age = oldest.copy()
-    found: list[Ages] = []
+    joint_ages: list[Ages] = []
     for _ in range(2):  # the first round finds the ages at which the second begins
-        found = []
+        joint_ages = []
         for arms in crawls:
-            found.append(tuple(age.tolist()))
+            joint_ages.append(tuple(age.tolist()))
             age = np.minimum(age + 1, oldest)
             age[list(arms)] = 1
-    return found
+    return joint_ages
 
 
 def _expand(
@@ -133,35 +133,35 @@ def _sets(sources: Sources, index: np.ndarray, age: Ints, budget: int) -> list[A
     """Return the sets of both indices, and exchanges of the last crawled for the first waiting."""
     order = np.argsort(-index, kind="stable").tolist()
     whittle = np.argsort(-whittle_index_at_age(sources, age), kind="stable")[:budget]
-    found = {tuple(sorted(order[:budget])), tuple(sorted(whittle.tolist()))}
+    sets = {tuple(sorted(order[:budget])), tuple(sorted(whittle.tolist()))}
     for out in order[max(budget - 2, 0) : budget]:
         for into in order[budget : budget + 2]:
-            found.add(tuple(sorted({*order[:budget], into} - {out})))
-    return sorted(found)
+            sets.add(tuple(sorted({*order[:budget], into} - {out})))
+    return sorted(sets)
 
 
 def _best_cycle(
     sources: Sources, steps: dict[Ages, list[tuple[Arms, Ages]]], start: Ages
 ) -> tuple[float, tuple[Arms, ...]]:
     """Return reward and crawls of the best cycle that a joint age reaches in what was expanded."""
-    kept = dict(steps)
+    live = dict(steps)
     while True:  # drop what leads nowhere
-        left = {a: [s for s in tried if s[1] in kept] for a, tried in kept.items()}
-        left = {a: tried for a, tried in left.items() if tried}
-        if len(left) == len(kept):
+        continuing = {a: [s for s in tried if s[1] in live] for a, tried in live.items()}
+        continuing = {a: tried for a, tried in continuing.items() if tried}
+        if len(continuing) == len(live):
             break
-        kept = left
-    kept = left
-    number = {ages: i for i, ages in enumerate(kept)}
-    actions = max(len(tried) for tried in kept.values())
-    successors = np.zeros((actions, len(kept)), dtype=np.int64)
-    rewards = np.full((actions, len(kept)), -np.inf)
-    for ages, tried in kept.items():
+        live = continuing
+    live = continuing
+    number = {ages: i for i, ages in enumerate(live)}
+    actions = max(len(tried) for tried in live.values())
+    successors = np.zeros((actions, len(live)), dtype=np.int64)
+    rewards = np.full((actions, len(live)), -np.inf)
+    for ages, tried in live.items():
         content = sources.state_at_age(np.array(ages))
         for a, (arms, leads) in enumerate(tried):
             successors[a, number[ages]] = number[leads]
             rewards[a, number[ages]] = content[list(arms)].sum()
     solution, cycle = maximum_mean_cycle(successors, rewards, initial_state=number[start])
-    names = list(kept)
-    crawls = tuple(kept[names[state]][solution.policy[state]][0] for state in cycle)
+    names = list(live)
+    crawls = tuple(live[names[state]][solution.policy[state]][0] for state in cycle)
     return solution.gain, crawls

@@ -60,8 +60,8 @@ def random_reward(sources: Sources, frequency: ArrayLike) -> float:
     `frequency`, shape (N,), has the probabilities.
     """
     p = _check_frequency(sources, frequency)
-    left = -np.expm1(-sources.decay) + p * sources.alpha  # 1 - (1 - p) alpha
-    return float((p * sources.u / left).sum())
+    loss_of_state = -np.expm1(-sources.decay) + p * sources.alpha  # 1 - (1 - p) alpha
+    return float((p * sources.u / loss_of_state).sum())
 
 
 def fluid_frequencies(sources: Sources, budget: float) -> StaticOptimum:
@@ -119,8 +119,8 @@ class RandomPolicy:
         if rng is None:
             raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
         check_ages(observation, self.frequency.size)
-        whole = np.floor(np.cumsum(self.frequency) + check_rng(rng).random() + 1e-12)
-        return np.flatnonzero(np.diff(whole, prepend=0.0) > 0)
+        steps = np.floor(np.cumsum(self.frequency) + check_rng(rng).random() + 1e-12)
+        return np.flatnonzero(np.diff(steps, prepend=0.0) > 0)
 
 
 def _check_frequency(sources: Sources, frequency: ArrayLike) -> Floats:
@@ -159,8 +159,8 @@ def _water_fill(
             high = middle
     # Near u* the multiplier cannot resolve small frequencies; in between, the reward is linear.
     often, seldom = frequencies(low), frequencies(high)
-    more, less = (float((sources.cost * f).sum()) for f in (often, seldom))
-    share = (budget - less) / (more - less) if more > less else 1.0
+    highest, lowest = (float((sources.cost * f).sum()) for f in (often, seldom))
+    share = (budget - lowest) / (highest - lowest) if highest > lowest else 1.0
     share = min(max(share, 0.0), 1.0)  # `more` may lie below the budget by a rounding
     f = share * often + (1.0 - share) * seldom
     return StaticOptimum(f, reward(sources, f), high)

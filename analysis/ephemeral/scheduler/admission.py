@@ -31,17 +31,17 @@ def spread_ages(
     """
     size = len(sources)
     if subsidy is None:
-        some = sources
+        sampled = sources
         if size > CHUNK:
-            some = sources.subset(np.linspace(0, size - 1, CHUNK).astype(np.int64))
-        share = float(some.cost.sum() / sources.cost.sum())
+            sampled = sources.subset(np.linspace(0, size - 1, CHUNK).astype(np.int64))
+        share = float(sampled.cost.sum() / sources.cost.sum())
         budget = min(budget, float(sources.cost.sum()))
-        subsidy = relaxed_problem(some, min(budget * share, float(some.cost.sum()))).subsidy
+        subsidy = relaxed_problem(sampled, min(budget * share, float(sampled.cost.sum()))).subsidy
     due = np.minimum(due_ages(sources, subsidy), np.ceil(10.0 / sources.decay))
     due = np.minimum(due, NEVER if max_age is None else np.maximum(max_age, 1))
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
-    place = np.arange(1, size + 1) * golden % 1.0 if rng is None else check_rng(rng).random(size)
-    return 1 + np.floor(place * due).astype(np.int64)
+    fraction = np.arange(1, size + 1) * golden % 1.0 if rng is None else check_rng(rng).random(size)
+    return 1 + np.floor(fraction * due).astype(np.int64)
 
 
 def set_rates(entries: NDArray[np.void], sources: Sources) -> None:
@@ -84,24 +84,24 @@ def limits(min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int
     return Limits(least, most)
 
 
-def limits_with(have: Limits, total: int, numbers: NDArray[np.int64], some: Limits) -> Limits:
+def limits_with(have: Limits, total: int, numbers: NDArray[np.int64], changed: Limits) -> Limits:
     """Return the limits of all `total` sources after those of some, new or old, have changed.
 
     Minimal ages stay one number while they are all equal; maximal ages stay empty while there are
     none.
     """
-    same = np.unique(np.append(have.least, some.least))
-    least = same if same.size == 1 else _merged(have.least, total, numbers, some.least, 0)
-    if have.most.size or some.most.size:
-        return Limits(least, _merged(have.most, total, numbers, some.most, NEVER))
+    same = np.unique(np.append(have.least, changed.least))
+    least = same if same.size == 1 else _merged(have.least, total, numbers, changed.least, 0)
+    if have.most.size or changed.most.size:
+        return Limits(least, _merged(have.most, total, numbers, changed.most, NEVER))
     return Limits(least, have.most)
 
 
-def _merged(have: Ints, total: int, numbers: NDArray[np.int64], some: Ints, none: int) -> Ints:
+def _merged(have: Ints, total: int, numbers: NDArray[np.int64], changed: Ints, none: int) -> Ints:
     """Return limits, one a number; `none` stands for a missing limit."""
     merged = np.full(max(total, int(numbers.max()) + 1), none, np.int32)
     merged[:total] = have if have.size else none
-    merged[numbers] = some if some.size else none
+    merged[numbers] = changed if changed.size else none
     return merged
 
 
@@ -112,13 +112,13 @@ def load(cost: Floats, most: NDArray[np.int32]) -> float:
     return float(np.where(most < NEVER, cost / most, 0.0).sum())
 
 
-def costs_with(costs: Floats, total: int, numbers: NDArray[np.int64], some: Floats) -> Floats:
+def costs_with(costs: Floats, total: int, numbers: NDArray[np.int64], changed: Floats) -> Floats:
     """Return the costs, one for all `total` sources or one each, after a change of some."""
-    if costs.size == 1 and (some == costs[0]).all():
+    if costs.size == 1 and (changed == costs[0]).all():
         return costs
     if total == 0:
-        return some
+        return changed
     merged = np.empty(max(total, int(numbers.max()) + 1))
     merged[:total] = costs
-    merged[numbers] = some
+    merged[numbers] = changed
     return merged

@@ -295,15 +295,15 @@ class Scheduler:
         """
         subsidies = check_array("subsidy", subsidy, 0)
         most_cost = check_number("most_cost", most_cost, 0)
-        levels, place = np.unique(subsidies.ravel(), return_inverse=True)
+        levels, position = np.unique(subsidies.ravel(), return_inverse=True)
         calendar, cost, limits = self._register.calendar, self._register.cost, self._register.limits
         if levels.size and self._threshold.above(levels[0]):
             totals, _ = epoch_kernel.demand(calendar, self.epoch, levels, cost, limits, most_cost)
         else:
             self._ranked.fill(calendar, self.epoch, limits, NO_MAXIMAL_AGES, len(self))
             totals = self._ranked.demand(levels, cost, most_cost)
-        found = totals[place.ravel()].reshape(subsidies.shape)
-        return found if found.ndim else float(found)
+        demands = totals[position.ravel()].reshape(subsidies.shape)
+        return demands if demands.ndim else float(demands)
 
     def reserve(self, count: int) -> None:
         """Allocate memory for `count` sources in all, so that adding them copies nothing."""

@@ -44,16 +44,20 @@ def scheduler_from_parquet(
     check_choice("precision", precision, tuple(PRECISIONS))
     scheduler = None
     for first, total, columns in _parts(path, rows):
-        given = {name: columns.pop(column) for column, name in AGES.items() if column in columns}
+        age_columns = {
+            name: columns.pop(column) for column, name in AGES.items() if column in columns
+        }
         try:
             sources = Sources(**columns, period=period)
             share = budget * len(sources) / total  # of the budget, for the ages of this part
-            given.setdefault("ages", spread_ages(sources, share, max_age=given.get("max_age")))
+            age_columns.setdefault(
+                "ages", spread_ages(sources, share, max_age=age_columns.get("max_age"))
+            )
             if scheduler is None:
-                scheduler = Scheduler(sources, budget, **given, precision=precision)
+                scheduler = Scheduler(sources, budget, **age_columns, precision=precision)
                 scheduler.reserve(total)
             else:
-                scheduler.add(sources, **given)
+                scheduler.add(sources, **age_columns)
         except ValueError as error:
             last = first + len(columns["arrival_rate"]) - 1
             raise ValueError(f"{path}, rows {first} to {last}: {error}") from None
@@ -75,12 +79,12 @@ def _parts(path: str | PathLike[str], rows: int) -> Iterator[tuple[int, int, dic
     except (OSError, ArrowInvalid) as error:
         raise ValueError(f"{path}: {str(error).strip()}") from None
     with file:
-        there = file.schema_arrow.names
-        if missing := [name for name in RATES if name not in there]:
-            raise ValueError(f"{path} must have a column {missing[0]}, got {', '.join(there)}")
-        wanted = [name for name in (*RATES, "cost", *AGES) if name in there]
+        present = file.schema_arrow.names
+        if missing := [name for name in RATES if name not in present]:
+            raise ValueError(f"{path} must have a column {missing[0]}, got {', '.join(present)}")
+        chosen = [name for name in (*RATES, "cost", *AGES) if name in present]
         first = 0
-        for batch in file.iter_batches(batch_size=rows, columns=wanted):
-            columns = {name: batch[name].to_numpy(zero_copy_only=False) for name in wanted}
+        for batch in file.iter_batches(batch_size=rows, columns=chosen):
+            columns = {name: batch[name].to_numpy(zero_copy_only=False) for name in chosen}
             yield first, file.metadata.num_rows, columns
             first += batch.num_rows

@@ -145,11 +145,11 @@ def content_at_index(sources: Sources, index: float) -> Floats:
 
 @njit
 def rank_found(
-    found: Ints, state: Floats, u_star: Floats, decay: Floats, cost: Floats, rank: Floats
+    candidates: Ints, state: Floats, u_star: Floats, decay: Floats, cost: Floats, rank: Floats
 ) -> None:
-    """Write the Whittle index of the `found` sources at their contents into `rank`."""
-    for j in range(found.size):
-        i = found[j]
+    """Write the Whittle index of the `candidates` at their contents into `rank`."""
+    for j in range(candidates.size):
+        i = candidates[j]
         rank[j] = state[i] / cost[i]
         if state[i] < u_star[i]:
             share = state[i] / u_star[i]
@@ -157,11 +157,11 @@ def rank_found(
 
 
 @njit
-def advance(state: Floats, alpha: Floats, arrived: Floats, level: Floats, found: Ints) -> int:
+def advance(state: Floats, alpha: Floats, arrived: Floats, level: Floats, candidates: Ints) -> int:
     """Advance the contents by one epoch; list and count the sources at or above their level."""
     count = 0
     for i in range(state.size):
         state[i] = alpha[i] * state[i] + arrived[i]
-        found[count] = i
+        candidates[count] = i
         count += state[i] >= level[i]
     return count

@@ -139,10 +139,10 @@ class PingedScheduler:
                 raise ValueError(f"when must have shape {arms.shape}, got {stated.shape}")
             time = np.minimum(stated, time)
         counted = time > self._last[arms]
-        some = self.sources
+        sources = self.sources
         take_pings(
-            arms[counted], share[counted] * some.mean_utility[arms[counted]], time[counted],
-            self.epoch, some.decay, self._steady, self._level, self._worth, self._at,
+            arms[counted], share[counted] * sources.mean_utility[arms[counted]], time[counted],
+            self.epoch, sources.decay, self._steady, self._level, self._worth, self._at,
             self._due, self._heap, self._place,
         )  # fmt: skip
         return counted
@@ -176,9 +176,9 @@ class PingedScheduler:
         """
         budget = self.budget if budget is None else budget
         budget = check_number("budget", budget, 0, high_open=True)
-        some = self.sources
+        sources = self.sources
         count = find_due(
-            self.epoch, some.decay, self._steady, self._level, self._worth, self._at,
+            self.epoch, sources.decay, self._steady, self._level, self._worth, self._at,
             self._due, self._heap, self._place, self._found, self._stack,
         )  # fmt: skip
         numbers, cut = self._choose(np.sort(self._found[:count]), budget)
@@ -196,7 +196,7 @@ class PingedScheduler:
             self._cuts.clear()
         worth = self._worth_of(numbers)
         empty(
-            numbers, self.epoch, some.decay, self._steady, self._level, self._worth, self._at,
+            numbers, self.epoch, sources.decay, self._steady, self._level, self._worth, self._at,
             self._last, self._due, self._heap, self._place,
         )  # fmt: skip
         self.epoch += 1
@@ -208,9 +208,9 @@ class PingedScheduler:
         return np.exp(-passed) * self._worth[arms] - np.expm1(-passed) * self._steady[arms]
 
     def _choose(self, candidates: NDArray[np.int32], budget: float) -> tuple[Ints, float]:
-        rank, state, some = np.empty(candidates.size), self._state, self.sources
+        rank, state, sources = np.empty(candidates.size), self._state, self.sources
         state[candidates] = self._worth_of(candidates)
-        rank_found(candidates, state, some.u_star, some.decay, some.cost, rank)
+        rank_found(candidates, state, sources.u_star, sources.decay, sources.cost, rank)
         choice = choose(budget, candidates, rank, self._cost)
         return candidates[choice.taken(candidates, rank)].astype(np.int64), choice.cut
 
@@ -252,7 +252,7 @@ def due_epoch(epoch: int, decay: float, steady: float, level: float, worth: floa
 
 
 @njit
-def move_up(heap: Ints, place: Ints, due: Ints, at: int) -> None:
+def move_up(heap: Ints, position: Ints, due: Ints, at: int) -> None:
     """Move an entry of the heap up to where it belongs."""
     arm = heap[at]
     while at > 0:
@@ -260,14 +260,14 @@ def move_up(heap: Ints, place: Ints, due: Ints, at: int) -> None:
         if due[heap[above]] <= due[arm]:
             break
         heap[at] = heap[above]
-        place[heap[at]] = at
+        position[heap[at]] = at
         at = above
     heap[at] = arm
-    place[arm] = at
+    position[arm] = at
 
 
 @njit
-def move_down(heap: Ints, place: Ints, due: Ints, at: int) -> None:
+def move_down(heap: Ints, position: Ints, due: Ints, at: int) -> None:
     """Move an entry of the heap down to where it belongs."""
     arm, size = heap[at], heap.size
     while True:
@@ -279,10 +279,10 @@ def move_down(heap: Ints, place: Ints, due: Ints, at: int) -> None:
         if due[heap[below]] >= due[arm]:
             break
         heap[at] = heap[below]
-        place[heap[at]] = at
+        position[heap[at]] = at
         at = below
     heap[at] = arm
-    place[arm] = at
+    position[arm] = at
 
 
 @njit
@@ -298,7 +298,7 @@ def take_pings(
     at: Ints,
     due: Ints,
     heap: Ints,
-    place: Ints,
+    position: Ints,
 ) -> None:
     """Raise the expected worth of pinged sources, and move those up that fall due earlier."""
     for j in range(numbers.size):
@@ -310,7 +310,7 @@ def take_pings(
         sooner = due_epoch(epoch, decay[i], steady[i], level[i], worth[i])
         if sooner < due[i]:
             due[i] = sooner
-            move_up(heap, place, due, place[i])
+            move_up(heap, position, due, position[i])
 
 
 @njit
@@ -323,8 +323,8 @@ def find_due(
     at: Ints,
     due: Ints,
     heap: Ints,
-    place: Ints,
-    found: NDArray[np.int32],
+    position: Ints,
+    due_arms: NDArray[np.int32],
     stack: Ints,
 ) -> int:
     """List and count the due sources; those whose worth has fallen below their level move down."""
@@ -334,24 +334,24 @@ def find_due(
     while depth:
         depth -= 1
         entry = stack[depth]
-        found[count] = heap[entry]
+        due_arms[count] = heap[entry]
         count += 1
         for below in (2 * entry + 1, 2 * entry + 2):
             if below < heap.size and due[heap[below]] <= epoch:
                 stack[depth] = below
                 depth += 1
-    kept = 0
+    count_due = 0
     for j in range(count):
-        i = found[j]
+        i = due_arms[j]
         now = worth_after(decay[i] * (epoch - at[i]), steady[i], worth[i])
         later = due_epoch(epoch, decay[i], steady[i], level[i], now)
         if later > epoch:
             due[i] = later
-            move_down(heap, place, due, place[i])
+            move_down(heap, position, due, position[i])
         else:
-            found[kept] = i
-            kept += 1
-    return kept
+            due_arms[count_due] = i
+            count_due += 1
+    return count_due
 
 
 @njit
@@ -366,15 +366,15 @@ def empty(
     last: Ints,
     due: Ints,
     heap: Ints,
-    place: Ints,
+    position: Ints,
 ) -> None:
     """Empty crawled sources, and move them to their next due epoch."""
     for j in range(numbers.size):
         i = numbers[j]
         worth[i], at[i], last[i] = 0.0, epoch, epoch
         due[i] = max(due_epoch(epoch, decay[i], steady[i], level[i], 0.0), epoch + 1)
-        move_up(heap, place, due, place[i])
-        move_down(heap, place, due, place[i])
+        move_up(heap, position, due, position[i])
+        move_down(heap, position, due, position[i])
 
 
 @njit

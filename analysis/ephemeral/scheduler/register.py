@@ -180,25 +180,25 @@ class Register:
         """Add sources under new numbers, or under those of removed sources."""
         count, first = len(sources), self.total
         ages = whole_numbers("ages", ages, count, 0)
-        some = limits(min_age, max_age, count)
-        given = np.arange(first, first + count)
+        new_limits = limits(min_age, max_age, count)
+        assigned = np.arange(first, first + count)
         if numbers is not None:
-            given = self._free_numbers(numbers, count)
-        cost = costs_with(self.cost, first, given, sources.cost)
-        merged = limits_with(self.limits, first, given, some)
+            assigned = self._free_numbers(numbers, count)
+        cost = costs_with(self.cost, first, assigned, sources.cost)
+        merged = limits_with(self.limits, first, assigned, new_limits)
         self._check_load("max_age", cost, merged.most, budget)
-        kept = {name: getattr(self.limits, name) for name in ("cap", "goal", "crawl_price")}
-        self.cost, self.limits = cost, merged._replace(**kept)
-        self.size, self.total = self.size + count, max(first, int(given.max()) + 1)
+        unchanged = {name: getattr(self.limits, name) for name in ("cap", "goal", "crawl_price")}
+        self.cost, self.limits = cost, merged._replace(**unchanged)
+        self.size, self.total = self.size + count, max(first, int(assigned.max()) + 1)
         self.reserve(self.size)
         for start in range(0, count, CHUNK):
-            part = slice(start, min(start + CHUNK, count))
-            entries = np.empty(part.stop - start, self.calendar.pool.dtype)
-            entries["number"] = given[part]
-            entries["last"] = now.epoch - (ages[part] if ages.size > 1 else ages)
-            self._rate(entries, sources.subset(part))
+            chunk = slice(start, min(start + CHUNK, count))
+            entries = np.empty(chunk.stop - start, self.calendar.pool.dtype)
+            entries["number"] = assigned[chunk]
+            entries["last"] = now.epoch - (ages[chunk] if ages.size > 1 else ages)
+            self._rate(entries, sources.subset(chunk))
             self._insert(entries, now)
-        return given
+        return assigned
 
     def remove(self, numbers: ArrayLike, now: Now) -> None:
         """Remove sources, by number."""
@@ -248,8 +248,8 @@ class Register:
             at_once = queued_sources(sources, rate)
             set_rates(entries, at_once)
             if len(self._empty) < self.total:
-                more = np.zeros((self.total - len(self._empty), 2))
-                self._empty = np.concatenate([self._empty, more])
+                new_rows = np.zeros((self.total - len(self._empty), 2))
+                self._empty = np.concatenate([self._empty, new_rows])
             limit, fading = at_once.u_star / at_once.cost, fading_per_page(sources, rate)
             self._empty[entries["number"]] = np.stack([limit, fading], axis=1)
             entries["limit"] = limit * np.exp(queue * fading)
@@ -278,34 +278,34 @@ class Register:
 
     def _free_numbers(self, numbers: ArrayLike, count: int) -> Numbers:
         """Return checked numbers of removed sources, one for each of `count` new ones."""
-        given = check_integers("numbers", numbers).ravel()
-        if given.shape != (count,) or np.unique(given).size != count:
+        asked = check_integers("numbers", numbers).ravel()
+        if asked.shape != (count,) or np.unique(asked).size != count:
             raise ValueError(f"numbers must be {count} different integers, got {numbers!r:.200}")
-        wanted = np.zeros(self.total, dtype=bool)
-        for number in given.tolist():
-            wanted[check_integer("numbers", number, 0, self.total - 1)] = True
-        if (used := self._extract(wanted, leave=True)["number"]).size:
+        marked = np.zeros(self.total, dtype=bool)
+        for number in asked.tolist():
+            marked[check_integer("numbers", number, 0, self.total - 1)] = True
+        if (used := self._extract(marked, leave=True)["number"]).size:
             raise ValueError(f"numbers must be those of removed sources, got {used[0]}")
-        return given
+        return asked
 
-    def _extract(self, wanted: NDArray[np.bool_], leave: bool) -> NDArray[np.void]:
-        count = min(int(np.count_nonzero(wanted)), self.size)
+    def _extract(self, marked: NDArray[np.bool_], leave: bool) -> NDArray[np.void]:
+        count = min(int(np.count_nonzero(marked)), self.size)
         out = np.empty(count, self.calendar.pool.dtype)
-        return out[: buckets.extract(self.calendar, wanted, out, leave)]
+        return out[: buckets.extract(self.calendar, marked, out, leave)]
 
     def _take_out(self, numbers: ArrayLike, now: Now) -> NDArray[np.void]:
         """Remove entries from the calendar by number; raise for a number without entry."""
         chosen = np.atleast_1d(np.asarray(numbers))
-        wanted = np.zeros(self.total, dtype=bool)
+        marked = np.zeros(self.total, dtype=bool)
         for number in chosen.tolist():
-            if wanted[check_integer("numbers", number, 0, self.total - 1)]:
+            if marked[check_integer("numbers", number, 0, self.total - 1)]:
                 raise ValueError(f"numbers must differ, got {number} twice")
-            wanted[number] = True
-        entries = self._extract(wanted, leave=False)
+            marked[number] = True
+        entries = self._extract(marked, leave=False)
         if entries.size < chosen.size:
-            wanted[entries["number"]] = False
+            marked[entries["number"]] = False
             self._insert(entries, now)
-            raise ValueError(f"there is no source {int(np.argmax(wanted))} any more")
+            raise ValueError(f"there is no source {int(np.argmax(marked))} any more")
         return entries
 
 

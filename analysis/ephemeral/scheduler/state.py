@@ -128,9 +128,9 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> State:
     _require("entries", entries.ndim == 1)
     number, last = entries["number"], entries["last"]
     _require("number", ((number >= 0) & (number < total)).all())
-    seen = np.zeros(total, dtype=bool)
-    seen[number] = True
-    _require("number", np.count_nonzero(seen) == entries.size)
+    occupied = np.zeros(total, dtype=bool)
+    occupied[number] = True
+    _require("number", np.count_nonzero(occupied) == entries.size)
     _require("last", ((last >= -NEVER) & (last <= epoch)).all())
     limit, decay = entries["limit"], entries["decay"]
     _require("limit", (np.isfinite(limit) & (limit >= 0)).all())

@@ -98,8 +98,10 @@ def calendar_cost(sources: Sources, budget: float, share: float) -> float:
     V is taken from the relaxed bound at the budget that is left; per epoch.
     """
     share = check_number("share", share, 0, 1)
-    whole = relaxed_bound(sources, budget)[0]
-    return float(whole - (relaxed_bound(sources, budget * (1.0 - share))[0] if share < 1 else 0.0))
+    full_bound = relaxed_bound(sources, budget)[0]
+    return float(
+        full_bound - (relaxed_bound(sources, budget * (1.0 - share))[0] if share < 1 else 0.0)
+    )
 
 
 def block_loss(sources: Sources, budget: int, share: float, block: int, blocks: int = 8) -> float:

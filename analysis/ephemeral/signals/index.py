@@ -81,10 +81,10 @@ def one_ping_index(signals: Signals, worth: ArrayLike) -> Floats:
         if most < np.inf:
             check_array(f"worth of source {arm}", rows[arm], 0, most)
     source = signals.sources
-    found = np.empty_like(rows)
+    index = np.empty_like(rows)
     no_ping = signals.ping_rate * source.period
-    _one_ping(rows, signals.unannounced, source.decay, no_ping, found)
-    return (found / source.cost[:, None]).reshape(y.shape)
+    _one_ping(rows, signals.unannounced, source.decay, no_ping, index)
+    return (index / source.cost[:, None]).reshape(y.shape)
 
 
 @njit
@@ -114,7 +114,7 @@ def _waiting_sums(decay: float, no_ping: float, eta: float) -> tuple[float, floa
     by doubling from s = 0, it is a sum of terms that are not negative.
     """
     plain = faded = n = 0.0
-    power, rest = 1.0, eta
+    power, residue = 1.0, eta
     while 2.0 * power <= eta:
         power *= 2.0
     while power >= 1.0 and eta >= 1.0:
@@ -123,12 +123,12 @@ def _waiting_sums(decay: float, no_ping: float, eta: float) -> tuple[float, floa
         faded += c * (faded - np.expm1(-decay * n) * (plain - faded))
         plain += c * plain
         n *= 2.0
-        if rest >= power:  # one term more
+        if residue >= power:  # one term more
             c = np.exp(-no_ping * n)
             faded -= c * np.expm1(-decay * n)
             plain += c
             n += 1.0
-            rest -= power
+            residue -= power
         power *= 0.5
     return plain, faded
 

@@ -80,10 +80,10 @@ class Signals:
         precision = each("precision", self.precision, len(self.sources))
         announced = self.sources.arrival_rate * recall > 0
         if (bad := announced & (precision == 0)).any():
-            place = int(np.argmax(bad))
+            first_bad = int(np.argmax(bad))
             raise ValueError(
-                f"precision[{place}] must be above 0 where items are announced, got 0 at a recall "
-                f"of {recall[place]:g}"
+                f"precision[{first_bad}] must be above 0 where items are announced, got 0 at a "
+                f"recall of {recall[first_bad]:g}"
             )
         set_fields(self, recall=recall, precision=np.where(announced, precision, 0.0))
         check_array("rate of pings, arrival_rate * recall / precision,", self.ping_rate, 0)
@@ -95,9 +95,11 @@ class Signals:
     def ping_rate(self) -> Floats:
         """psi, pings per unit of time, true and false; shape (N,)."""
         announced = self.sources.arrival_rate * np.asarray(self.recall)
-        some = announced > 0
+        announcing = announced > 0
         with np.errstate(over="ignore"):
-            return np.divide(announced, self.precision, out=np.zeros_like(announced), where=some)
+            return np.divide(
+                announced, self.precision, out=np.zeros_like(announced), where=announcing
+            )
 
     @cached_property
     def jump(self) -> Floats:
@@ -213,12 +215,12 @@ class SignalBelief:
             at = np.minimum(stated, time)
         counted = (at > self.last[chosen]) if claimed is not None else np.ones(at.shape, np.bool_)
         self.time = time
-        some, when = chosen[counted], at[counted]
+        pinged, when = chosen[counted], at[counted]
         decay = self.signals.sources.decay_rate
-        touched = np.unique(some)
+        touched = np.unique(pinged)
         self._pings[touched] *= np.exp(-decay[touched] * (time - self._at[touched]))
         self._at[touched] = time
-        np.add.at(self._pings, some, np.exp(-decay[some] * (time - when)))
+        np.add.at(self._pings, pinged, np.exp(-decay[pinged] * (time - when)))
         return counted
 
     def observe_crawls(self, numbers: ArrayLike, time: float) -> None:

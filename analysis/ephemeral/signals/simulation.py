@@ -207,7 +207,7 @@ def play_signals(
     hub = np.zeros(size, np.int64) if hub is None else np.asarray(hub, np.int64)
     recall, precision = each("recall", trust.recall, size), each("precision", trust.precision, size)
     hubs = max(int(hub.max()) + 1, 1)
-    known, level = np.zeros(hubs), precision.copy()
+    estimated_recall, level = np.zeros(hubs), precision.copy()
     reward, crawls = np.zeros(horizon), np.zeros(size, np.int64)
     totals = np.zeros(2)
     low, high = trust.shares or (1.0, 1.0)
@@ -217,9 +217,9 @@ def play_signals(
         np.array([low, high]), np.array(trust.costs, np.float64), trust.block,
         sources.u_star, sources.decay, sources.mean_utility, sources.cost, recall, hub,
         events.epoch, events.source, events.kind, events.age, events.worth,
-        budget, reward, crawls, level, known, totals,
+        budget, reward, crawls, level, estimated_recall, totals,
     )  # fmt: skip
-    return SignalRun(reward, crawls, int(totals[0]), float(totals[1]), level, known)
+    return SignalRun(reward, crawls, int(totals[0]), float(totals[1]), level, estimated_recall)
 
 
 @njit
@@ -228,10 +228,11 @@ def _play(
     shares: Floats, costs: Floats, block: int,
     u_star: Floats, decay: Floats, value: Floats, cost: Floats, recall: Floats, hub: Ints,
     when: Ints, where: Ints, what: Ints, since: Floats, worth: Floats,
-    budget: int, reward: Floats, crawls: Ints, precision: Floats, known: Floats, totals: Floats,
+    budget: int, reward: Floats, crawls: Ints, precision: Floats, estimated_recall: Floats,
+    totals: Floats,
 ) -> None:  # fmt: skip
     """Play epoch by epoch; write rewards, crawls, final estimates, pings and gains."""
-    size, hubs, horizon = u_star.size, known.size, reward.size
+    size, hubs, horizon = u_star.size, estimated_recall.size, reward.size
     alpha, bend = np.exp(-decay), np.empty(size)
     for i in range(size):
         bend[i] = h(decay[i])
@@ -248,7 +249,7 @@ def _play(
     priority, work = np.empty(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
     share, balance, spent, gains = shares[1], 0.0, 0.0, 0.0
-    place = 0
+    event = 0
     for epoch in range(1, horizon + 1):
         for i in range(size):
             content[i] *= alpha[i]
@@ -265,20 +266,20 @@ def _play(
                 hub_pings[k] *= fade
                 for j in range(4):
                     of_hub[k, j] *= fade
-        while place < when.size and when[place] <= epoch:
-            i = where[place]
-            left = np.exp(-decay[i] * since[place])
-            if what[place] != 2:
-                content[i] += left * worth[place]
+        while event < when.size and when[event] <= epoch:
+            i = where[event]
+            decayed = np.exp(-decay[i] * since[event])
+            if what[event] != 2:
+                content[i] += decayed * worth[event]
                 items[i] += 1.0
-            if what[place] != 0 and hub[i] >= 0:
-                waiting[i] += left
+            if what[event] != 0 and hub[i] >= 0:
+                waiting[i] += decayed
                 pings[i] += 1.0
-                true[i] += what[place] == 1
+                true[i] += what[event] == 1
                 hub_pings[hub[i]] += 1.0
                 last_ping[hub[i]] = epoch
                 totals[0] += 1.0
-            place += 1
+            event += 1
         if kind == 3:
             for k in range(hubs):
                 hub_precision[k] = (1.0 + of_hub[k, 1]) / (2.0 + of_hub[k, 0])
@@ -341,4 +342,4 @@ def _play(
             silence[i] = 1.0
     totals[1] = gains
     for k in range(hubs):
-        known[k] = hub_recall[k]
+        estimated_recall[k] = hub_recall[k]

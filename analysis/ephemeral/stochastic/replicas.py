@@ -160,16 +160,16 @@ def _crawl_groups(counts: Ints, content: Floats, order: Ints, crawls: int) -> fl
     """Crawl copies in the order of their groups, let all others age, and return the reward."""
     kinds, oldest = counts.shape
     fresh = np.zeros(kinds, dtype=np.int64)
-    earned, left = 0.0, crawls
+    earned, remaining = 0.0, crawls
     for cell in order:
         kind, age = cell // oldest, cell % oldest
-        taken = min(left, counts[kind, age])
-        if taken:
-            counts[kind, age] -= taken
-            fresh[kind] += taken
-            earned += taken * content[kind, age]
-            left -= taken
-            if left == 0:
+        crawled = min(remaining, counts[kind, age])
+        if crawled:
+            counts[kind, age] -= crawled
+            fresh[kind] += crawled
+            earned += crawled * content[kind, age]
+            remaining -= crawled
+            if remaining == 0:
                 break
     for kind in range(kinds):
         counts[kind, oldest - 1] += counts[kind, oldest - 2]

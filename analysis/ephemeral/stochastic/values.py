@@ -94,9 +94,9 @@ def random_source(
         position = alpha * j
         below = int(position)
         for first, weight in ((below, 1 - position + below), (below + 1, position - below)):
-            inside = points - first
-            chain[j, first:] += weight * law[:inside]
-            passed = weight * law[inside:]
+            in_lattice = points - first
+            chain[j, first:] += weight * law[:in_lattice]
+            passed = weight * law[in_lattice:]
             chain[j, -1] += passed.sum()
             excess[j] += step * float(passed @ np.arange(1, first + 1))
     return RandomSource(state, alpha, mean, float(sources.cost[arm]), chain, excess)
@@ -139,9 +139,9 @@ def stopping_value(source: RandomSource, waiting: float) -> Floats:
     waiting = check_number("waiting", waiting, high=0, low_open=True, high_open=True)
     stop = np.ones(source.state.size, dtype=bool)
     for _ in range(100):
-        inside = np.eye(stop.size) - np.where(stop[:, None], 0.0, source.chain)
+        system = np.eye(stop.size) - np.where(stop[:, None], 0.0, source.chain)
         earned = np.where(stop, source.state, waiting + source.excess)
-        value = np.asarray(np.linalg.solve(inside, earned), np.float64)
+        value = np.asarray(np.linalg.solve(system, earned), np.float64)
         better = source.state >= waiting + source.ahead(value) - 1e-11 * value.max()
         if (better == stop).all():
             return value

@@ -73,7 +73,7 @@ def index_checks(sources: Sources, decays: Sequence[float], cases: int, rng: Rng
     short = visited[:20] * (1 + ages * (1 - sources.alpha)) - ages * sources.u
     index = whittle_index_at_age(sources, np.broadcast_to(ages, short.shape))
     two = replace(sources, cost=np.full(len(sources), 2.0))
-    inside = 0.6 * sources.u_star
+    state = 0.6 * sources.u_star
     high = 1.2 * sources.u_star
     share = np.linspace(1.0001 * sources.u[0] / sources.u_star[0], 0.9999, 500)
     first = sources.subset(slice(0, 1))
@@ -88,7 +88,7 @@ def index_checks(sources: Sources, decays: Sequence[float], cases: int, rng: Rng
         theorem=_worst(printed_index(sources, contents), index_as_maximum(sources, contents)),
         zero=float(printed_index(sources, high).max()),
         above=_worst(whittle_index(sources, high), index_by_definition(sources, high)),
-        halves=_worst(2 * index_by_definition(two, inside), index_by_definition(sources, inside)),
+        halves=_worst(2 * index_by_definition(two, state), index_by_definition(sources, state)),
         visited=_worst(visited[:60], sources.state_at_age(np.arange(1, 61)[:, None])),
         never=_worst(never, formula),
         short=_worst(short, index),

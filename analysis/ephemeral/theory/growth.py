@@ -54,21 +54,21 @@ def model_checks(by_period: Mapping[float, Sources]) -> ModelChecks:
         content = sources.alpha * content + sources.u
         aged.append(content[0] / sources.u[0])
     faded = [
-        np.abs(_fade(some.decay_rate, period) / some.alpha - 1).max()
-        for period, some in by_period.items()
+        np.abs(_fade(group.decay_rate, period) / group.alpha - 1).max()
+        for period, group in by_period.items()
     ]
     return ModelChecks(
         lacks={
-            period: float((some.u / _printed_middle(some, period)).mean())
-            for period, some in by_period.items()
+            period: float((group.u / _printed_middle(group, period)).mean())
+            for period, group in by_period.items()
         },
-        growth=max(growth_error(some, 0.7) for some in by_period.values()),
-        fresh_growth=max(growth_error(some, 0.0) for some in by_period.values()),
+        growth=max(growth_error(group, 0.7) for group in by_period.values()),
+        fresh_growth=max(growth_error(group, 0.0) for group in by_period.values()),
         left=float(max(faded)),
         limit=float(np.abs(content / sources.u_star - 1).max()),
         above=bool((sources.u_star > sources.u).all()),
         aged=np.array(aged[:3]),
-        rescaled=max(_change_of_unit(some) for some in by_period.values()),
+        rescaled=max(_change_of_unit(group) for group in by_period.values()),
     )
 
 

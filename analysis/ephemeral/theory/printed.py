@@ -26,9 +26,9 @@ FORMS = ("theorem", "remark")
 def printed_eta(sources: Sources, state: ArrayLike) -> Floats:
     """Return the passage time to states, shape (..., N), as printed in (16); 0 from u* on."""
     x = check_array("state", state, 0)
-    inside = (sources.u - (1.0 - sources.alpha) * x) / sources.u
-    positive = inside > 0
-    logarithm = np.log(np.where(positive, inside, 1.0)) / np.log(sources.alpha)
+    argument = (sources.u - (1.0 - sources.alpha) * x) / sources.u
+    positive = argument > 0
+    logarithm = np.log(np.where(positive, argument, 1.0)) / np.log(sources.alpha)
     return np.where(positive, np.ceil(logarithm), 0.0) + 0.0  # no minus zero
 
 

@@ -77,10 +77,10 @@ def occupation_optimum(sources: Sources, budget: float, ages: int = 150) -> floa
     reward = sources.state_at_age(age[:, None]).T.ravel()
     time = np.kron(np.eye(size), age)
     cost = np.repeat(sources.cost, ages)
-    found = linprog(-reward, np.vstack([time, cost]), np.append(np.ones(size), budget))
-    if not found.success:
-        raise NotConverged(found.message)
-    return float(-found.fun)
+    solution = linprog(-reward, np.vstack([time, cost]), np.append(np.ones(size), budget))
+    if not solution.success:
+        raise NotConverged(solution.message)
+    return float(-solution.fun)
 
 
 def worst_duality_gap(sets: int, rng: Rng) -> float:
@@ -138,8 +138,8 @@ def relaxation_checks(
         spent[m] = set(run.crawled.T @ sources.cost)
         index = whittle_index(sources, run.state.T)
         chosen = np.where(run.crawled.T, index, np.inf).min(axis=1)
-        left = np.where(run.crawled.T, -np.inf, index).max(axis=1)
-        ordered &= bool((chosen >= left * (1 - 1e-12)).all())
+        best_waiting = np.where(run.crawled.T, -np.inf, index).max(axis=1)
+        ordered &= bool((chosen >= best_waiting * (1 - 1e-12)).all())
     solved = {m: relaxed_problem(sources, m) for m in _BUDGETS}
     price = solved[2].subsidy
     gains = [

@@ -137,11 +137,11 @@ def _discounted(
     content, wait = waits(decay, state)
     fresh = -np.expm1(-decay * (wait + 1.0))
     lost = -np.expm1(wait * np.log(discount))  # 1 - d^tau
-    kept = subsidy * lost / (1.0 - discount)
+    subsidies = subsidy * lost / (1.0 - discount)
     never = subsidy / (1.0 - discount)
-    cycles = (kept + (1.0 - lost) * fresh) / -np.expm1((wait + 1.0) * np.log(discount))
+    cycles = (subsidies + (1.0 - lost) * fresh) / -np.expm1((wait + 1.0) * np.log(discount))
     after_crawl = max(float(cycles.max()), never)
-    values = kept + (1.0 - lost) * (content + discount * after_crawl)
+    values = subsidies + (1.0 - lost) * (content + discount * after_crawl)
     value = values.max(axis=-1)
     return np.maximum(value, never), np.where(value > never, values.argmax(axis=-1), np.inf)
 

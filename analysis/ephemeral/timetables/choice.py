@@ -87,7 +87,7 @@ def _fill(sources: Sources, budget: int, grid: Grid, places: Ints, least: Ints) 
     """
     used = int(np.max(places, where=places < grid.gaps.size, initial=0))
     last = int(np.searchsorted(grid.gaps, 2 * grid.gaps[used], side="right"))
-    gaps, (family, level) = grid.gaps[:last], (part[:last] for part in grid.place)
+    gaps, (family, level) = grid.gaps[:last], (column[:last] for column in grid.place)
     shape = (gaps, family, level, grid.families.odd, grid.families.prime, grid.families.parent)
     places = np.minimum(places, last)
     for _ in range(_PASSES):
@@ -132,33 +132,33 @@ def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom
     source = np.repeat(tied, steps)
     start = np.cumsum(steps) - steps
     # One neighbour at a time: the steps of a source from its longest gap on.
-    place = np.repeat(seldom[tied], steps) - (np.arange(source.size) - np.repeat(start, steps))
-    gain = np.array([0.0]) if not source.size else _gain(sources, gaps, source, place - 1)
-    order = np.lexsort((-place, -gain))
-    more = np.cumsum((length[place - 1] - length[place])[order])
-    left = (budget * base << LEVELS) - int(length[seldom].sum())
-    made = int(np.searchsorted(more, left, side="right"))
+    step_to = np.repeat(seldom[tied], steps) - (np.arange(source.size) - np.repeat(start, steps))
+    gain = np.array([0.0]) if not source.size else _gain(sources, gaps, source, step_to - 1)
+    order = np.lexsort((-step_to, -gain))
+    spent = np.cumsum((length[step_to - 1] - length[step_to])[order])
+    remaining = (budget * base << LEVELS) - int(length[seldom].sum())
+    steps_taken = int(np.searchsorted(spent, remaining, side="right"))
     places = seldom.copy()
-    np.subtract.at(places, source[order[:made]], 1)
-    extra = left - (int(more[made - 1]) if made else 0)
-    if extra == 0 or made == source.size:
+    np.subtract.at(places, source[order[:steps_taken]], 1)
+    extra = remaining - (int(spent[steps_taken - 1]) if steps_taken else 0)
+    if extra == 0 or steps_taken == source.size:
         return _as_choice(sources, grid, places)
-    shared = int(source[order[made]])
+    shared = int(source[order[steps_taken]])
     longer = int(gaps[places[shared]])
     frequency = 1 / longer + extra / (unit * base)
-    whole = _as_choice(sources, grid, places)
+    rounded = _as_choice(sources, grid, places)
     content = sources.state_at_age(np.array([[longer // 2], [longer]]))[:, shared]
     # The chord: between two gaps the reward rate is linear in the frequency.
     often_share = (frequency - 1 / longer) * longer
     rate = often_share * content[0] / (longer / 2) + (1 - often_share) * content[1] / longer
-    reward = whole.average_reward - content[1] / longer + rate
-    return Choice(grid, whole.gap, shared, float(reward))
+    reward = rounded.average_reward - content[1] / longer + rate
+    return Choice(grid, rounded.gap, shared, float(reward))
 
 
-def _gain(sources: Sources, gaps: Ints, source: Ints, place: Ints) -> Floats:
+def _gain(sources: Sources, gaps: Ints, source: Ints, position: Ints) -> Floats:
     """Return a source's grid index at a place of a grid in which each gap is twice the last."""
-    gap = gaps[place]
-    last = place + 1 == gaps.size
+    gap = gaps[position]
+    last = position + 1 == gaps.size
     content = -np.expm1(-sources.decay[source] * gap)
     return sources.u_star[source] * np.where(last, content, content**2)
 
@@ -191,25 +191,25 @@ def grids(odd_parts: tuple[int, ...] | None, budget: int, min_age: Floats) -> li
         return [with_odd_parts(name, odd_parts) if odd_parts[1:] else powers_of_two()]
     below = sorted(map(odd_below, range(2, 9)), key=lambda odd: guaranteed_loss(budget, odd))
     few = min_age.size <= _FEW
-    found = [powers_of_two()]
+    grids_tried = [powers_of_two()]
     for odd in below[: 5 if few else 2]:
-        found.append(with_odd_parts(f"m 2^j, m odd below {odd[-1] + 1}", odd))
+        grids_tried.append(with_odd_parts(f"m 2^j, m odd below {odd[-1] + 1}", odd))
     if few:
-        found += _for_few()
+        grids_tried += _for_few()
     least = int(min_age.max())
     if least > 1 and (min_age == least).all():
-        found.append(multiples(least))
-    return found
+        grids_tried.append(multiples(least))
+    return grids_tried
 
 
 def _for_few() -> list[Grid]:
     """Return grids that can be better where there are few sources or few channels."""
     smooth = {3: (1, 3, 9, 27), 5: (1, 3, 5, 9, 15, 25, 27, 45)}
-    found = [with_odd_parts(f"{p}-smooth numbers", odd) for p, odd in smooth.items()]
-    found += [chain(odd, level) for odd in (3, 5, 7) for level in range(8)]
-    found += [multiples(odd) for odd in (3, 5, 7)]
+    grids_tried = [with_odd_parts(f"{p}-smooth numbers", odd) for p, odd in smooth.items()]
+    grids_tried += [chain(odd, level) for odd in (3, 5, 7) for level in range(8)]
+    grids_tried += [multiples(odd) for odd in (3, 5, 7)]
     for odd in ((1, 3), (1, 3, 5, 7)):
         for level in (1, 2, 3, 5):
             name = f"powers of two, and m 2^j, m in {odd[1:]}, from j = {level} on"
-            found.append(with_odd_parts(name, odd, level))
-    return found
+            grids_tried.append(with_odd_parts(name, odd, level))
+    return grids_tried

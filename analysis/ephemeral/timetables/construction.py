@@ -93,10 +93,10 @@ def timetable(
     if odd_parts is not None:
         odd_parts = check_odd_parts(odd_parts)
     tried = [choose(sources, budget, g, *limits) for g in grids(odd_parts, budget, limits[0])]
-    found = [choice for choice in tried if choice is not None]
-    if not found:
+    choices = [choice for choice in tried if choice is not None]
+    if not choices:
         raise ValueError("max_age must leave room for gaps of the grid within the budget")
-    best = max(found, key=lambda choice: choice.average_reward)
+    best = max(choices, key=lambda choice: choice.average_reward)
     # Least gaps can leave a part of the budget that is worth nothing.
     price = relaxed.subsidy if (1.0 / limits[0]).sum() > budget else 0.0
     return Timetable(

@@ -151,13 +151,13 @@ def frequencies(sources: Sources, budget: int) -> Floats:
     frequency = relaxed_problem(sources, budget).frequency
     tied = np.flatnonzero(~whole(frequency) & (frequency > 0))
     long = np.ceil(1 / frequency[tied])
-    left = float((frequency[tied] - 1 / long).sum())
+    remaining = float((frequency[tied] - 1 / long).sum())
     frequency = frequency.copy()
     frequency[tied] = 1 / long
     for i, k in zip(tied, long, strict=True):  # of equal worth: one after the other gets more
-        more = min(left, 1 / (k - 1) - 1 / k)
-        frequency[i] += more
-        left -= more
+        increase = min(remaining, 1 / (k - 1) - 1 / k)
+        frequency[i] += increase
+        remaining -= increase
     return frequency
 
 
@@ -194,10 +194,10 @@ def _plans(frequency: Floats, budget: int, copies: int, period: int) -> Iterator
         yield "in Tijdeman's order", counts
     if fixed[crawled].all() and period <= _PROGRAM:
         gaps = np.round(1 / frequency[crawled]).astype(np.int64)
-        found = _whole_counts(gaps, budget, copies, period)
-        if found is not None:
+        crawl_counts = _whole_counts(gaps, budget, copies, period)
+        if crawl_counts is not None:
             counts = np.zeros((frequency.size, period), np.int64)
-            counts[crawled] = found
+            counts[crawled] = crawl_counts
             yield "whole counts", counts
     if counts.max() > copies:  # a copy cannot be crawled twice in an epoch: cut, at a loss
         yield "in Tijdeman's order, cut", np.minimum(counts, copies)
@@ -213,17 +213,17 @@ def in_order(share: Floats, places: int, epochs: int) -> Ints:
     slack = 1.0 / (2 * n - 2) if n > 1 else 0.0
     counts = np.zeros((n, epochs), np.int64)
     count = np.zeros(n)
-    place = 0
+    position = 0
     for epoch in range(epochs):
         for _ in range(places):
-            place += 1
+            position += 1
             best, least = -1, np.inf
             for i in range(n):
-                behind = share[i] * place - count[i]
+                behind = share[i] * position - count[i]
                 if behind >= slack - 1e-9:
-                    left = (1.0 - slack - behind) / share[i]
-                    if left < least - 1e-9:
-                        best, least = i, left
+                    slack_left = (1.0 - slack - behind) / share[i]
+                    if slack_left < least - 1e-9:
+                        best, least = i, slack_left
             count[best] += 1
             counts[best, epoch] += 1
     return counts
@@ -237,7 +237,7 @@ def _whole_counts(gaps: Ints, budget: int, copies: int, period: int) -> Ints | N
     for i, gap in enumerate(gaps):
         spent[np.arange(period), first[i] + np.arange(period) % gap] = 1
         of_type[i, first[i] : first[i] + gap] = 1
-    found = milp(
+    solution = milp(
         np.zeros(spent.shape[1]),
         constraints=[
             LinearConstraint(spent, copies * budget, copies * budget),
@@ -247,9 +247,9 @@ def _whole_counts(gaps: Ints, budget: int, copies: int, period: int) -> Ints | N
         integrality=np.ones(spent.shape[1]),
         options={"time_limit": 10.0},
     )
-    if found.x is None:
+    if solution.x is None:
         return None
-    counts = np.round(found.x).astype(np.int64)
+    counts = np.round(solution.x).astype(np.int64)
     return np.stack([counts[first[i] + np.arange(period) % gap] for i, gap in enumerate(gaps)])
 
 

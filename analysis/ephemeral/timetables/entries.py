@@ -21,10 +21,10 @@ def entries_of(choice: Choice, budget: int) -> tuple[Ints, Ints, Ints, Ints]:
 
     The gaps of the choice fit in the budget; a packing gives their phases.
     """
-    whole = np.flatnonzero((choice.gap > 0) & (np.arange(choice.gap.size) != choice.shared))
-    gap = choice.gap[whole]
+    unshared = np.flatnonzero((choice.gap > 0) & (np.arange(choice.gap.size) != choice.shared))
+    gap = choice.gap[unshared]
     if choice.shared < 0:
-        rows = [whole, gap, *reversed(pack(gap, budget))]
+        rows = [unshared, gap, *reversed(pack(gap, budget))]
     else:
         longer, base = int(choice.gap[choice.shared]), int(choice.grid.gaps[0])
         packed = pack_shared(gap // base, budget * base, longer // base)
@@ -34,7 +34,7 @@ def entries_of(choice: Choice, budget: int) -> tuple[Ints, Ints, Ints, Ints]:
         )
         gaps = base * packed[1][2]
         pairs = (
-            (whole, np.full(gaps.size, choice.shared)), (gap, gaps), (phase, phases),
+            (unshared, np.full(gaps.size, choice.shared)), (gap, gaps), (phase, phases),
             (channel, channels),
         )  # fmt: skip
         rows = [np.concatenate(pair) for pair in pairs]
@@ -49,30 +49,30 @@ def reward_of_entries(sources: Sources, source: Ints, gap: Ints, phase: Ints) ->
     `source`, `gap` and `phase` have one row an entry, shape (E,).
     """
     gaps = np.zeros(len(sources), dtype=np.int64)
-    one = np.bincount(source.astype(np.intp), minlength=len(sources))[source] == 1
-    gaps[source[one]] = gap[one]
+    single = np.bincount(source.astype(np.intp), minlength=len(sources))[source] == 1
+    gaps[source[single]] = gap[single]
     alone = float((sources.state_at_age(gaps) / np.maximum(gaps, 1)).sum())
-    if one.all():
+    if single.all():
         return alone
-    return alone + _reward_of_several(sources, source[~one], gap[~one], phase[~one])
+    return alone + _reward_of_several(sources, source[~single], gap[~single], phase[~single])
 
 
 def _reward_of_several(sources: Sources, source: Ints, gap: Ints, phase: Ints) -> float:
     """Return the reward per epoch of sources with several entries."""
     order = np.lexsort((gap, source))
     source, gap, phase = source[order], gap[order], phase[order]
-    which, first, place = np.unique(source, return_index=True, return_inverse=True)
-    longer, between = gap[first][place], np.ones(order.size, dtype=bool)
+    which, first, group = np.unique(source, return_index=True, return_inverse=True)
+    longer, between = gap[first][group], np.ones(order.size, dtype=bool)
     between[first] = False
-    half_way = (phase - phase[first][place]) % longer * 2 == longer
+    half_way = (phase - phase[first][group]) % longer * 2 == longer
     apart = disjoint(source, gap, phase)
     if not (apart and half_way[between].all() and (gap[between] % longer[between] == 0).all()):
         return np.nan
-    more = np.bincount(place[between], 1.0 / gap[between], which.size)
+    rate = np.bincount(group[between], 1.0 / gap[between], which.size)
     ages = np.zeros((2, len(sources)), dtype=np.int64)
     ages[:, which] = gap[first] // np.array([[2], [1]])
     halves, wholes = sources.state_at_age(ages)[:, which]
-    return float((2.0 * more * halves + (1.0 / gap[first] - more) * wholes).sum())
+    return float((2.0 * rate * halves + (1.0 / gap[first] - rate) * wholes).sum())
 
 
 def keeps_ages(min_age: Floats, max_age: Floats, source: Ints, gap: Ints) -> bool:

@@ -43,12 +43,12 @@ def least_prime(number: int) -> int:
 
 def closure(odd_parts: set[int]) -> list[int]:
     """Return odd numbers, and what division by least prime factors makes of them, rising from 1."""
-    found = {1}
+    numbers = {1}
     for number in odd_parts:
         while number > 1:
-            found.add(number)
+            numbers.add(number)
             number //= least_prime(number)
-    return sorted(found)
+    return sorted(numbers)
 
 
 @brief
@@ -102,7 +102,7 @@ class Families:
         odd = closure(set(map(int, np.unique(odd_parts))))
         prime = [1, *(least_prime(m) for m in odd[1:])]
         parent = [odd.index(m // p) for m, p in zip(odd, prime, strict=True)]
-        return cls(*(np.array(part, dtype=np.int64) for part in (odd, prime, parent)))
+        return cls(*(np.array(column, dtype=np.int64) for column in (odd, prime, parent)))
 
 
 @cache
@@ -143,11 +143,11 @@ def relative_grid_index(decay: float, p: float, q: float) -> float:
 
 
 @njit
-def index_of_gap(decay: float, gaps: Ints, place: int) -> float:
+def index_of_gap(decay: float, gaps: Ints, position: int) -> float:
     """Return the grid index at a place of the grid, in units of u*; X at the last gap."""
-    if place + 1 < gaps.size:
-        return relative_grid_index(decay, float(gaps[place]), float(gaps[place + 1]))
-    return -np.expm1(-decay * gaps[place])
+    if position + 1 < gaps.size:
+        return relative_grid_index(decay, float(gaps[position]), float(gaps[position + 1]))
+    return -np.expm1(-decay * gaps[position])
 
 
 @njit
@@ -164,12 +164,12 @@ def load(counts: Ints, odd: Ints, prime: Ints, parent: Ints, levels: int, opened
         for level in range(levels + 1):
             free *= 2
             lacking = counts[family, level] - free
-            more = 0
+            opened_now = 0
             if lacking > 0:
-                more = (lacking + prime[family] - 1) // prime[family]
-                counts[parent[family], level] += more
-            opened[family, level] = more
-            free = more * prime[family] - lacking
+                opened_now = (lacking + prime[family] - 1) // prime[family]
+                counts[parent[family], level] += opened_now
+            opened[family, level] = opened_now
+            free = opened_now * prime[family] - lacking
     total = 0
     for level in range(levels + 1):
         total += counts[0, level] << (levels - level)
@@ -231,7 +231,7 @@ def crossing(
             if above < gaps.size:
                 counts[family[above], level[above]] += 1
         fits = load(counts, odd, prime, parent, levels, opened) <= room
-        left = 0
+        remaining = 0
         for i in active:
             if fits:
                 seldom[i] = middle_place[i]
@@ -241,9 +241,9 @@ def crossing(
                 if often[i] < gaps.size:
                     settled[family[often[i]], level[often[i]]] += 1
             else:
-                active[left] = i
-                left += 1
-        active = active[:left]
+                active[remaining] = i
+                remaining += 1
+        active = active[:remaining]
         if fits:
             high = middle
         else:
@@ -275,7 +275,7 @@ def raise_in_turn(
     tally(places, gaps.size, family, level, counts)
     trial, opened = counts.copy(), counts.copy()
     refused = np.zeros(gaps.size + 1, np.bool_)
-    room, made = budget << levels, 0
+    room, steps = budget << levels, 0
     for i in order:
         now = places[i]
         if now == least[i] or refused[now]:
@@ -284,14 +284,14 @@ def raise_in_turn(
         trial[family[now - 1], level[now - 1]] += 1
         if now < gaps.size:
             trial[family[now], level[now]] -= 1
-        kept = trial.copy()
+        before = trial.copy()
         if load(trial, odd, prime, parent, levels, opened) <= room:
-            counts[:] = kept
+            counts[:] = before
             places[i] = now - 1
-            made += 1
+            steps += 1
         else:
             refused[now] = True
-    return made
+    return steps
 
 
 @njit

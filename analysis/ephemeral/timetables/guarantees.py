@@ -55,10 +55,10 @@ def _loss_at(p: float, ratio: float) -> tuple[float, float]:
     def loss(gap: float) -> float:
         return 1.0 + (low + slope * (gap - p)) / np.expm1(-gap)
 
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda gap: -loss(gap), bounds=(p, ratio * p), method="bounded", options={"xatol": 1e-10}
     )
-    return float(-found.fun), float(found.x) / p
+    return float(-optimum.fun), float(optimum.x) / p
 
 
 def waste(odd_parts: Sequence[int]) -> float:
@@ -122,9 +122,9 @@ def chosen_base_loss(exponent: int | None = None) -> float:
     table = _chord_loss_at(gap.ravel()[:, None], over)
     cost = np.append(np.zeros(bases.size), 1.0)
     rows = np.hstack([table, -np.ones((len(table), 1))])
-    whole = np.append(np.ones(bases.size), 0.0)[None]
-    found = linprog(cost, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=whole, b_eq=[1.0])
-    return float(found.fun)
+    total = np.append(np.ones(bases.size), 0.0)[None]
+    solution = linprog(cost, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=total, b_eq=[1.0])
+    return float(solution.fun)
 
 
 def _chord_loss_at(gap: ArrayLike, over: NDArray[np.float64]) -> NDArray[np.float64]:

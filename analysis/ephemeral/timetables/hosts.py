@@ -82,9 +82,9 @@ def number_hosts(hosts: Sequence[Hashable], size: int) -> Ints:
 
 def bound_with_hosts(sources: Sources, budget: float, price: float, hosts: Hosts) -> float:
     """Bound what any policy earns that keeps crawls of a host apart, by prices: weak duality."""
-    each = price + hosts.price[hosts.number]
-    age = np.maximum(_due(sources, each), hosts.gap)
-    surplus = np.maximum(0.0, (sources.state_at_age(age) - each) / age)
+    source_price = price + hosts.price[hosts.number]
+    age = np.maximum(_due(sources, source_price), hosts.gap)
+    surplus = np.maximum(0.0, (sources.state_at_age(age) - source_price) / age)
     return float(price * budget + hosts.price.sum() / hosts.gap + surplus.sum())
 
 
@@ -114,8 +114,8 @@ def prices(sources: Sources, budget: int, number: Ints, gap: int) -> tuple[float
     alone = high
 
     def fit(price: float) -> bool:
-        each = np.maximum(price, alone)[number]
-        return bool(_densities(sources, each, number, gap).sum() <= budget * (1.0 + 1e-12))
+        source_price = np.maximum(price, alone)[number]
+        return bool(_densities(sources, source_price, number, gap).sum() <= budget * (1.0 + 1e-12))
 
     price = _least(fit, top)
     return price, Hosts(number, gap, np.maximum(0.0, alone - price))
@@ -141,8 +141,8 @@ def place_on_hosts(sources: Sources, budget: int, price: float, hosts: Hosts) ->
     level = _levels(sources, budget, price, hosts)
     _widen(sources, budget, members, level, hosts.gap)
     used = np.flatnonzero(level >= 0)
-    lines, place = pack(2 ** level[used], budget * hosts.gap)
-    channel, start = lines // hosts.gap, hosts.gap * place + lines % hosts.gap
+    lines, slot = pack(2 ** level[used], budget * hosts.gap)
+    channel, start = lines // hosts.gap, hosts.gap * slot + lines % hosts.gap
     parts = []
     for q, line, first in zip(used, channel, start, strict=True):
         width = hosts.gap << int(level[q])
@@ -160,8 +160,8 @@ def _levels(sources: Sources, budget: int, price: float, hosts: Hosts) -> Ints:
     alone = price + hosts.price
 
     def found(at: float) -> Ints:
-        each = np.maximum(at, alone)[hosts.number]
-        density = _densities(sources, each, hosts.number, hosts.gap)
+        source_price = np.maximum(at, alone)[hosts.number]
+        density = _densities(sources, source_price, hosts.number, hosts.gap)
         with np.errstate(divide="ignore"):
             level = np.clip(np.floor(-np.log2(density * hosts.gap) + 1e-9), 0, _LONGEST)
         return np.where(density > 0.0, level, -1).astype(np.int64)
@@ -175,8 +175,8 @@ def _levels(sources: Sources, budget: int, price: float, hosts: Hosts) -> Ints:
 
 def _inside(sources: Sources, own: Ints, width: int) -> Choice:
     """Return the gaps of the sources of one host, in units of `width` epochs."""
-    part = sources.subset(own)
-    slow = replace(part, period=part.period * width)
+    own_sources = sources.subset(own)
+    slow = replace(own_sources, period=own_sources.period * width)
     ones = np.ones(own.size)
     choice = choose(slow, 1, powers_of_two(), ones, np.inf * ones)
     assert choice is not None, "gaps without limits always fit"

@@ -104,12 +104,12 @@ def _place(
             channel[members] = position >> digits
             phase[members] = reverse(position & ((1 << digits) - 1), digits)
             continue
-        prime, inside = int(families.prime[m]), np.arange(containers[m], containers[m + 1])
-        ends = np.cumsum(prime << (digits - member_level[inside]))
-        place = np.searchsorted(ends, position, side="right")
-        box, low = inside[place], member_level[inside[place]]
-        rest = position - (ends[place] - (prime << (digits - low)))
-        child, within = rest >> (digits - low), rest & ((1 << (digits - low)) - 1)
+        prime, boxes = int(families.prime[m]), np.arange(containers[m], containers[m + 1])
+        ends = np.cumsum(prime << (digits - member_level[boxes]))
+        box_number = np.searchsorted(ends, position, side="right")
+        box, low = boxes[box_number], member_level[boxes[box_number]]
+        offset = position - (ends[box_number] - (prime << (digits - low)))
+        child, within = offset >> (digits - low), offset & ((1 << (digits - low)) - 1)
         gap = (int(families.odd[m]) // prime) << low
         channel[members] = channel[box]
         halves = reverse(within, digits) >> low
@@ -174,8 +174,10 @@ def insert(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike, budget: int, ne
     length = (1 << digits) // gaps
     room = budget << digits
     if length.sum() > room:
-        left = budget - float((1 / gaps[:-1]).sum())
-        raise ValueError(f"new must fit in what is left of the budget, {left:.6g}, got 1/{new}")
+        remaining = budget - float((1 / gaps[:-1]).sum())
+        raise ValueError(
+            f"new must fit in what is left of the budget, {remaining:.6g}, got 1/{new}"
+        )
     start = (np.asarray(channel) << digits) + reverse(np.asarray(phase), digits)
     start = np.append(start, -1)
     waiting = [length.size - 1]
@@ -186,9 +188,9 @@ def insert(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike, budget: int, ne
         begin = _free_block(start[placed], length[placed], size, room)
         if begin < 0:
             begin = _least_filled(start[placed], length[placed], size)
-            inside = placed[(start[placed] >= begin) & (start[placed] < begin + size)]
-            start[inside] = -1
-            waiting = sorted([*waiting, *inside.tolist()], key=lambda e: -int(length[e]))
+            displaced = placed[(start[placed] >= begin) & (start[placed] < begin + size)]
+            start[displaced] = -1
+            waiting = sorted([*waiting, *displaced.tolist()], key=lambda e: -int(length[e]))
         start[entry] = begin
     return np.stack(_class_of(start, digits))
 
@@ -209,8 +211,8 @@ def _free_block(start: Ints, length: Ints, size: int, room: int) -> int:
 def _least_filled(start: Ints, length: Ints, size: int) -> int:
     """Return the start of the aligned block that holds least, in entries shorter than it alone."""
     short = length < size
-    block, place = np.unique(start[short] // size, return_inverse=True)
-    filled = np.bincount(place, weights=length[short].astype(float))
+    block, block_number = np.unique(start[short] // size, return_inverse=True)
+    filled = np.bincount(block_number, weights=length[short].astype(float))
     return int(block[np.argmin(filled)]) * size
 
 
@@ -227,24 +229,24 @@ def disjoint(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike) -> bool:
     divisor of their gaps; entries of different groups never meet, and within a group that divisor
     is taken out.
     """
-    group, period, rest = (np.asarray(a, dtype=np.int64) for a in (channel, gap, phase))
+    group, period, residue = (np.asarray(a, dtype=np.int64) for a in (channel, gap, phase))
     while group.size:
         order = np.argsort(group, kind="stable")
-        group, period, rest = group[order], period[order], rest[order]
+        group, period, residue = group[order], period[order], residue[order]
         first = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
         sizes = np.diff(first, append=group.size)
         many = np.repeat(sizes > 1, sizes)
         divisor = np.repeat(np.gcd.reduceat(period, first), sizes)
         stuck = many & (divisor == 1)
         if stuck.any():
-            return _never_meet(group[stuck], period[stuck], rest[stuck]) and disjoint(
-                group[many & ~stuck], period[many & ~stuck], rest[many & ~stuck]
+            return _never_meet(group[stuck], period[stuck], residue[stuck]) and disjoint(
+                group[many & ~stuck], period[many & ~stuck], residue[many & ~stuck]
             )
-        group, period, rest, divisor = (a[many] for a in (group, period, rest, divisor))
-        rest, remainder = np.divmod(rest, divisor)
+        group, period, residue, divisor = (a[many] for a in (group, period, residue, divisor))
+        residue, remainder = np.divmod(residue, divisor)
         period //= divisor
         order = np.lexsort((remainder, group))
-        group, remainder, period, rest = (a[order] for a in (group, remainder, period, rest))
+        group, remainder, period, residue = (a[order] for a in (group, remainder, period, residue))
         new = (np.diff(group, prepend=-1) != 0) | (np.diff(remainder, prepend=-1) != 0)
         group = np.cumsum(new)
     return True
@@ -252,10 +254,10 @@ def disjoint(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike) -> bool:
 
 def _never_meet(group: Ints, gap: Ints, phase: Ints) -> bool:
     """Return what `disjoint` does, pair by pair, for groups whose gaps have no common divisor."""
-    for one in range(group.size):
-        later = slice(one + 1, None)
-        divisor = np.gcd(gap[one], gap[later])
-        meet = (group[one] == group[later]) & ((phase[one] - phase[later]) % divisor == 0)
+    for entry in range(group.size):
+        later = slice(entry + 1, None)
+        divisor = np.gcd(gap[entry], gap[later])
+        meet = (group[entry] == group[later]) & ((phase[entry] - phase[later]) % divisor == 0)
         if meet.any():
             return False
     return True

@@ -104,8 +104,8 @@ class Timetable:
         different, first = np.unique(self.gap[order], return_index=True)
         parts = np.split(order, first[1:])
         return [
-            (int(gap), self.phase[part], self.source[part])
-            for gap, part in zip(different, parts, strict=False)  # no entry, one empty part
+            (int(gap), self.phase[entries], self.source[entries])
+            for gap, entries in zip(different, parts, strict=False)  # no entry, one empty part
         ]
 
     def crawls(self, epoch: int) -> Ints:
@@ -168,8 +168,8 @@ class Timetable:
             self.channel.size == 0 or 0 <= self.channel.min() <= self.channel.max() < self.budget
         )
         within = bool(((self.phase >= 0) & (self.phase < self.gap)).all())
-        known = bool(((self.source >= 0) & (self.source < len(self.sources))).all())
-        if not (placed and within and known and disjoint(self.channel, self.gap, self.phase)):
+        numbered = bool(((self.source >= 0) & (self.source < len(self.sources))).all())
+        if not (placed and within and numbered and disjoint(self.channel, self.gap, self.phase)):
             return False
         reward = reward_of_entries(self.sources, self.source, self.gap, self.phase)
         return bool(
@@ -443,6 +443,6 @@ def _check_power_of_two(gap: int) -> int:
 
 def _append_name(names: Sequence[str], name: str) -> list[str]:
     """Return names and one more, or a number if there is that one already."""
-    taken = set(names)
-    numbers = map(str, count(len(taken) + 1))
-    return [*names, next(n for n in chain([name], numbers) if n not in taken)]
+    used = set(names)
+    numbers = map(str, count(len(used) + 1))
+    return [*names, next(n for n in chain([name], numbers) if n not in used)]

@@ -268,11 +268,11 @@ def push(calendar: Calendar, entry: Any, earliest: int) -> None:
         calendar.link[fresh] = block
         calendar.head[bucket] = block = fresh
         calendar.fill[bucket] = 0
-    place = np.int64(block) * BLOCK + calendar.fill[bucket]
-    calendar.pool[place] = entry
+    slot = np.int64(block) * BLOCK + calendar.fill[bucket]
+    calendar.pool[slot] = entry
     calendar.fill[bucket] += 1
     # For the next entry of this bucket.
-    prefetch(calendar.pool.ctypes.data + (place + AHEAD) * calendar.pool.itemsize)
+    prefetch(calendar.pool.ctypes.data + (slot + AHEAD) * calendar.pool.itemsize)
 
 
 @njit(inline="always")
@@ -329,8 +329,8 @@ def gather(calendar: Calendar) -> tuple[int, int]:
                 for j in range(size):
                     if fill == BLOCK:
                         first, fill = fresh_block(calendar, first), 0
-                    place = np.int64(first) * BLOCK + fill
-                    calendar.pool[place] = calendar.pool[np.int64(block) * BLOCK + j]
+                    slot = np.int64(first) * BLOCK + fill
+                    calendar.pool[slot] = calendar.pool[np.int64(block) * BLOCK + j]
                     fill += 1
                 release(calendar, block)
             block, size = after, BLOCK
@@ -356,7 +356,7 @@ def extract(calendar: Calendar, wanted: NDArray[np.bool_], out: Entries, leave: 
 
     Returns the number of entries found.
     """
-    found = 0
+    count = 0
     for bucket in range(RING + 1):
         block, j = calendar.head[bucket], 0
         while block >= 0:
@@ -364,19 +364,19 @@ def extract(calendar: Calendar, wanted: NDArray[np.bool_], out: Entries, leave: 
             if j == (calendar.fill[bucket] if block == head else BLOCK):
                 block, j = calendar.link[block], 0
                 continue
-            place = np.int64(block) * BLOCK + j
-            if not wanted[calendar.pool[place].number]:
+            slot = np.int64(block) * BLOCK + j
+            if not wanted[calendar.pool[slot].number]:
                 j += 1
                 continue
-            out[found] = calendar.pool[place]
-            found += 1
+            out[count] = calendar.pool[slot]
+            count += 1
             if leave:
                 j += 1
                 continue
             # The last entry of the first block fills the hole. It has been looked at already,
             # unless the hole is in that block, too.
             calendar.fill[bucket] -= 1
-            calendar.pool[place] = calendar.pool[np.int64(head) * BLOCK + calendar.fill[bucket]]
+            calendar.pool[slot] = calendar.pool[np.int64(head) * BLOCK + calendar.fill[bucket]]
             if block != head:
                 j += 1
             if calendar.fill[bucket] == 0:
@@ -384,4 +384,4 @@ def extract(calendar: Calendar, wanted: NDArray[np.bool_], out: Entries, leave: 
                 calendar.fill[bucket] = BLOCK
                 if block == head:
                     block, j = calendar.head[bucket], 0
-    return found
+    return count

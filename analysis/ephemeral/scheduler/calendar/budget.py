@@ -72,11 +72,11 @@ def _top(count: int, number: Ints, rank: Floats) -> tuple[float, int, int]:
         return ALL, -1, ready
     work = np.empty(rank.size)
     cut = kth_largest(rank, count, work)
-    tied, left = 0, count
+    tied, remaining = 0, count
     for i in range(rank.size):
-        left -= rank[i] > cut
+        remaining -= rank[i] > cut
         if rank[i] == cut:
             work[tied] = number[i]
             tied += 1
-    last = kth_largest(work[:tied], tied - left + 1, np.empty(tied))
+    last = kth_largest(work[:tied], tied - remaining + 1, np.empty(tied))
     return cut, int(last), count

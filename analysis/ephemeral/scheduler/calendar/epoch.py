@@ -152,7 +152,7 @@ def settle(
     block, size = calendar.head[bucket], calendar.fill[bucket]
     calendar.head[bucket] = -1
     width = calendar.pool.itemsize
-    start = taken = 0
+    start = crawled = 0
     while block >= 0:
         first = np.int64(block) * BLOCK
         after = calendar.pool.ctypes.data + np.int64(calendar.link[block]) * BLOCK * width
@@ -161,9 +161,9 @@ def settle(
             prefetch(after + j * width)
             value = rank[start + j]
             if value > cut or (value == cut and entry.number <= tie):
-                numbers[taken] = entry.number
-                rewards[taken] = content[start + j]
-                taken += 1
+                numbers[crawled] = entry.number
+                rewards[crawled] = content[start + j]
+                crawled += 1
                 entry.last = epoch
             elif WAITING < value < theta:
                 entry.due = due_age(entry, theta, limits)
@@ -190,12 +190,12 @@ def demand(
     `every`, and the largest index is that of the sampled sources.
     """
     totals, largest = np.zeros(levels.size), 0.0
-    seen = 0
+    visited = 0
     for bucket in range(RING + 1):
         block, size = calendar.head[bucket], calendar.fill[bucket]
         while block >= 0:
             first = np.int64(block) * BLOCK
-            for j in range(first, first + (size if seen % every == 0 else 0)):
+            for j in range(first, first + (size if visited % every == 0 else 0)):
                 entry = calendar.pool[j]
                 age = epoch - entry.last
                 price = cost[entry.number] if cost.size > 1 else cost[0]
@@ -212,7 +212,7 @@ def demand(
                     reached = np.searchsorted(levels, index, side="right")
                     if reached > 0:
                         totals[reached - 1] += price
-            seen += 1
+            visited += 1
             block, size = calendar.link[block], BLOCK
     for k in range(levels.size - 1, 0, -1):
         totals[k - 1] += totals[k]

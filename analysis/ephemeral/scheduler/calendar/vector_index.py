@@ -85,7 +85,7 @@ def shares(decay: float, bend: float, age: float) -> tuple[float, float]:
     differences come from a series for z <= 1/2. Without branches, so that it compiles to SIMD code.
     """
     z = decay * age
-    left = exp_minus(z)
+    remaining = exp_minus(z)
     s = 1.0 / 1307674368000.0
     s = fma(s, z, 1.0 / 87178291200.0)
     s = fma(s, z, 1.0 / 6227020800.0)
@@ -103,6 +103,6 @@ def shares(decay: float, bend: float, age: float) -> tuple[float, float]:
     s *= z * z
     turn = age * bend
     old = z > 0.5
-    index = 1.0 - left * (1.0 + z - turn) if old else left * (s + turn)
-    content = 1.0 - left if old else left * (z + s)
+    index = 1.0 - remaining * (1.0 + z - turn) if old else remaining * (s + turn)
+    content = 1.0 - remaining if old else remaining * (z + s)
     return index, content

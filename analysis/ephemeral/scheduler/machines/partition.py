@@ -219,12 +219,12 @@ class PartitionedScheduler:
         """
         share = claims / claims.sum()
         crawls = np.floor(self.budget / self.unit * ROOM)
-        whole = np.floor(crawls * share)
-        self._owed += crawls * share - whole
-        first = np.argsort(-self._owed, kind="stable")[: int(crawls - whole.sum())]
-        whole[first] += 1
+        full_crawls = np.floor(crawls * share)
+        self._owed += crawls * share - full_crawls
+        first = np.argsort(-self._owed, kind="stable")[: int(crawls - full_crawls.sum())]
+        full_crawls[first] += 1
         self._owed[first] -= 1
-        return whole * self.unit
+        return full_crawls * self.unit
 
     def _quotas_of_one(self) -> tuple[Floats, float]:
         """Return the quotas with which the parts crawl what one machine would, and the least index.
@@ -245,10 +245,10 @@ class PartitionedScheduler:
                 high, within = int(inner[over]), demand[:, over]
         if high - low > 1 or above is None:
             return within, _number(high)
-        quotas, left = within.copy(), self._left(within)
+        quotas, remaining = within.copy(), self._left(within)
         for part, tied in enumerate(above - within):
-            quotas[part] += min(tied, left)
-            left -= min(tied, left)
+            quotas[part] += min(tied, remaining)
+            remaining -= min(tied, remaining)
         return quotas, _number(low)
 
     def _bracket(self) -> tuple[int, Floats | None, int, Floats]:
@@ -266,15 +266,15 @@ class PartitionedScheduler:
         demand = self._demand(np.array([at]))[:, 0]
         rising = self._left(demand) < 0
         for step in (*STEPS, np.inf):
-            last, known = at, demand
+            last, demand_before = at, demand
             at = self.subsidy * step if rising else self.subsidy / step
             if not np.isfinite(at):
-                return _bits(last), known, _bits(np.inf), nothing
+                return _bits(last), demand_before, _bits(np.inf), nothing
             demand = self._demand(np.array([at]))[:, 0]
             if rising and self._left(demand) >= 0:
-                return _bits(last), known, _bits(at), demand
+                return _bits(last), demand_before, _bits(at), demand
             if not rising and self._left(demand) < 0:
-                return _bits(at), demand, _bits(last), known
+                return _bits(at), demand, _bits(last), demand_before
         return -1, None, 0, demand
 
     def _demand(self, subsidies: Floats) -> Floats:
