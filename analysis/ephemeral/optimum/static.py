@@ -161,6 +161,6 @@ def _water_fill(
     often, seldom = frequencies(low), frequencies(high)
     highest, lowest = (float((sources.cost * f).sum()) for f in (often, seldom))
     share = (budget - lowest) / (highest - lowest) if highest > lowest else 1.0
-    share = min(max(share, 0.0), 1.0)  # `more` may lie below the budget by a rounding
+    share = min(max(share, 0.0), 1.0)  # `highest` may lie below the budget by a rounding
     f = share * often + (1.0 - share) * seldom
     return StaticOptimum(f, reward(sources, f), high)
