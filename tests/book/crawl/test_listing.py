@@ -1,4 +1,4 @@
-"""The study of learning from listings: the worlds that it crawls, and what the learners find."""
+"""The page on listings: the worlds that it crawls, and what the learners earn."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Studies at scale, at sizes where a second look is cheap."""
+"""The page at scale, at sizes where a second method is cheap."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Numbers of the solutions: each against another way to it, or against the property it states."""
+"""Numbers of the solutions, each against another method or against the property it states."""
 
 from dataclasses import replace
 

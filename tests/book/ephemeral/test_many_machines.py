@@ -1,4 +1,4 @@
-"""Limits on ages and parts on many machines, at sizes where a second look is cheap."""
+"""Limits on ages and parts on many machines, at sizes where a second method is cheap."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Random arrivals: verdicts turn on falsified models, and the pieces are what they say."""
+"""Random arrivals: verdicts turn on falsified models, and functions match definitions."""
 
 from dataclasses import replace
 from functools import cache

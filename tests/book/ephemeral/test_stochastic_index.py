@@ -1,4 +1,4 @@
-"""The stochastic index: verdicts turn on falsified models, and the pieces are what they say."""
+"""The stochastic index: verdicts turn on falsified models, and functions match definitions."""
 
 from dataclasses import replace
 from functools import cache

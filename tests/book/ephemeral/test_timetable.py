@@ -1,4 +1,4 @@
-"""Studies of timetables and of many copies: their numbers turn on falsified models."""
+"""Timetables and many copies: values turn on falsified models."""
 
 import numpy as np
 import pytest

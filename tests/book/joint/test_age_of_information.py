@@ -1,4 +1,4 @@
-"""The study of the page `age-of-information`: closed forms, definitions, simulations."""
+"""The page `age-of-information`: closed forms, definitions, simulations."""
 
 import numpy as np
 import pytest

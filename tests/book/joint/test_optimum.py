@@ -1,4 +1,4 @@
-"""The study of the page `optimum`: bound, optimum and policies in their order."""
+"""The page `optimum`: bound, optimum and policies in their order."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The study of the page `orders`: announced work is done, unless the model is another."""
+"""The page `orders`: announced work is done, unless the model is another."""
 
 import numpy as np
 import pytest

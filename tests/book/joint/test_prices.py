@@ -1,4 +1,4 @@
-"""The study of the page `prices`: its checks notice a wrong index and a wrong bound."""
+"""The page `prices`: its checks detect a wrong index and a wrong bound."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The study of the page `queue`: both limits, and what is not one."""
+"""The page `queue`: its two limits, and a formula that is no bound."""
 
 import pytest
 

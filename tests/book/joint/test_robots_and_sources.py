@@ -1,4 +1,4 @@
-"""The study of the page `robots-and-sources`: what it tells of policies is so."""
+"""The page `robots-and-sources`: switching curves and running costs."""
 
 from dataclasses import replace
 

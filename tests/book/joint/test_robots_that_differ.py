@@ -1,4 +1,4 @@
-"""The study of the page `robots-that-differ`."""
+"""The page `robots-that-differ`: losses, orders and prices."""
 
 import numpy as np
 import pytest

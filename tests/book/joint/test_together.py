@@ -1,4 +1,4 @@
-"""The study of the page `together`: its plan holds what the simulation does."""
+"""The page `together`: its plan agrees with the simulation."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What the solutions of the exercises say, by another route where there is one."""
+"""Solutions of the exercises, by another method where there is one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the solutions of the exercises say of their instances, by another route."""
+"""Solutions of the exercises on their instances, by another method."""
 
 import pytest
 

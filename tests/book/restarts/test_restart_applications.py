@@ -1,4 +1,4 @@
-"""What the page on applications claims, and that each claim would turn on a false model."""
+"""Claims of the page on applications: each turns on a false model."""
 
 import pytest
 

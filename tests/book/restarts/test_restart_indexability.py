@@ -1,4 +1,4 @@
-"""Slide 11 read to the letter, and what the page on indexability claims."""
+"""Slide 11 read to the letter, and claims of the page on indexability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page on the myopic policy claims, and that each claim would turn on a false model."""
+"""Claims of the page on the myopic policy: each turns on a false model."""
 
 import numpy as np
 import pytest

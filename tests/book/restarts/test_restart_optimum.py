@@ -1,4 +1,4 @@
-"""What the page on the optimum claims, and that each claim would turn on a false model."""
+"""Claims of the page on the optimum: each turns on a false model."""
 
 import numpy as np
 import pytest

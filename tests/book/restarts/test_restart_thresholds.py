@@ -1,4 +1,4 @@
-"""What the page on thresholds claims, and that each claim would turn on a false model."""
+"""Claims of the page on thresholds: each turns on a false model."""
 
 import numpy as np
 import pytest

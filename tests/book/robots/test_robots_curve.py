@@ -1,4 +1,4 @@
-"""What the page on the switching curve computes and claims."""
+"""The switching curve: computations and claims of the page."""
 
 from dataclasses import replace
 

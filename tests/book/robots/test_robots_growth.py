@@ -1,4 +1,4 @@
-"""What the page on the growth of the switching curve computes and states."""
+"""The growth of the switching curve: computations and statements of the page."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What pages on robots share: printed weights, exact sequences, and checks that stop a page."""
+"""Shared by pages on robots: printed weights, exact sequences, checks that stop a page."""
 
 import pytest
 

@@ -1,12 +1,15 @@
-"""A reader's own sources: pages that count sources refuse what they would not use."""
+"""A reader's own sources, refused where a page cannot use them, and tables that pages share."""
 
+import numpy as np
 import pytest
 
+from analysis.ephemeral import Arrivals, compare, four_sources
 from book.ephemeral.shared import (
     read_compared_sources,
     read_counted_sources,
     read_few_sources,
     read_sources,
+    tabulate_rewards,
 )
 from scorecard.running.reruns import rerun_job
 
@@ -80,3 +83,21 @@ def test_incommensurable_ages_refused_early(tmp_path):
         ValueError, match=r"mine\.csv: .* 100000 epochs at a budget of 1, got 360360"
     ):
         rerun_job("many-copies", {"budget": 1}, str(path), runs=tmp_path)
+
+
+def test_every_run_is_a_row():
+    rng = np.random.default_rng(0)
+    arrivals = Arrivals(four_sources())
+    plays = {
+        law: compare(arrivals, ["whittle", "round-robin"], 1, 30, runs, rng)
+        for law, runs in (("few", 2), ("many", 3))
+    }
+    rows = tabulate_rewards(plays, "law").set_index(["law", "replication", "policy"]).reward
+    expected = {
+        (law, number, policy): reward
+        for law, play in plays.items()
+        for policy, rewards in play.rewards.items()
+        for number, reward in enumerate(rewards)
+    }
+    assert len(expected) == 2 * (2 + 3)
+    assert rows.to_dict() == expected
