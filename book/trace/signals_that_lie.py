@@ -40,7 +40,8 @@ def compute_index_curves(
     source, rows = Sources(np.array([items]), np.ones(1), np.array([decay])), []
     for recall in recalls:
         signals = Signals(source, recall, precision)
-        curve = signal_index(signals, 0, tolerance=tolerance, points=100, max_points=3200)
+        coarse = max(1.0, float(signals.jump[0] / source.u_star[0]))
+        curve = signal_index(signals, 0, tolerance=tolerance * coarse, points=100, max_points=3200)
         inside = curve.state <= 1.5 * source.u_star[0]
         state, closed = curve.state[inside], np.full(int(inside.sum()), np.nan)
         reached = state <= one_ping_reach(signals)[0]

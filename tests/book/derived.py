@@ -23,6 +23,16 @@ def greedy_is_alike(rerun):
     return first_budget(rerun) < size and abs(whittle / greedy - 1) < 1e-8
 
 
+def learning_costs(rerun):
+    rows = rerun.table("tables", "signals-that-lie-factors-table")
+    return any(float(row["learnt"]) < float(row["known"]) for row in rows)
+
+
+def learner_stays_above(rerun):
+    rows = rerun.table("tables", "whom-to-trust-hubs")
+    return all(float(row["learnt"]) >= 1 for row in rows)
+
+
 DERIVED = {
     "four-sources": {
         "four-sources-two-budgets": lambda rerun: (
@@ -30,5 +40,7 @@ DERIVED = {
         ),
         "four-sources-greedy-alike": greedy_is_alike,
     },
+    "signals-that-lie": {"signals-that-lie-learning-costs": learning_costs},
+    "whom-to-trust": {"whom-to-trust-learnt-never-below": learner_stays_above},
     "robots-tables": {"robots-tables-own": lambda _: True},
 }
