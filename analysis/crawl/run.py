@@ -384,7 +384,7 @@ class RoundScheduler(EpochScheduler):
         """End the crawl; print what has been fetched since the last line."""
         super().close(reason)
         logging.getLogger(requests.__name__).removeFilter(self._reasons)
-        if hasattr(self, "frontier"):
+        if hasattr(self, "_predicted"):  # else the crawl was refused, and its files stay
             self._count(self.frontier.epoch)
             self._write_feeds()
             if ended := self._ended:
