@@ -37,8 +37,8 @@ def read_only_arrays(cls: _Type) -> _Type:
     make = cls.__init__  # type: ignore[misc]
 
     @wraps(make)
-    def __init__(self: Any, *given: Any, **named: Any) -> None:
-        make(self, *given, **named)
+    def __init__(self: Any, *arguments: Any, **named: Any) -> None:
+        make(self, *arguments, **named)
         _lock(self)
 
     def __setstate__(self: Any, state: dict[str, Any]) -> None:

@@ -107,9 +107,9 @@ def check_whole(name: str, value: Any, low: int, high: float = LARGEST) -> int:
     ValueError
         If `value` is not a whole number or lies outside the range.
     """
-    whole = _rounded(value)
-    if whole is not None and low <= whole <= high:
-        return whole
+    number = _rounded(value)
+    if number is not None and low <= number <= high:
+        return number
     return check_integer(name, value, low, high)  # which raises, and shows the value as it is
 
 
@@ -136,12 +136,12 @@ def check_kind(name: str, value: Any, *kinds: type | None) -> None:
     ValueError
         If it is of another class.
     """
-    taken = tuple(type(None) if kind is None else kind for kind in kinds)
+    classes = tuple(type(None) if kind is None else kind for kind in kinds)
     if isinstance(value, np.ndarray) and value.ndim == 0:
-        taken = tuple(kind for kind in taken if kind not in (Sized, Iterable, Sequence))
-    if not isinstance(value, taken):
-        wanted = " or ".join("None" if kind is None else kind.__name__ for kind in kinds)
-        raise ValueError(f"{name} must be of class {wanted}, got {shown(value)}")
+        classes = tuple(kind for kind in classes if kind not in (Sized, Iterable, Sequence))
+    if not isinstance(value, classes):
+        names = " or ".join("None" if kind is None else kind.__name__ for kind in kinds)
+        raise ValueError(f"{name} must be of class {names}, got {shown(value)}")
 
 
 def check_file(name: str, path: Any, most: float = MOST_BYTES) -> str:
@@ -169,12 +169,12 @@ def check_file(name: str, path: Any, most: float = MOST_BYTES) -> str:
     text = os.fspath(path)
     if not isinstance(text, str) or "\0" in text:
         raise ValueError(f"{name} must be the name of a file, got {shown(path)}")
-    found = os.stat(text)
-    if not stat.S_ISREG(found.st_mode):
-        kind = _KINDS_OF_FILES.get(stat.S_IFMT(found.st_mode), "something else")
+    status = os.stat(text)
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS_OF_FILES.get(stat.S_IFMT(status.st_mode), "something else")
         raise ValueError(f"{name} must be a regular file, got {kind}: {shown(text)}")
-    if found.st_size > most:
-        size = f"{found.st_size:,} bytes in {shown(text)}"
+    if status.st_size > most:
+        size = f"{status.st_size:,} bytes in {shown(text)}"
         raise ValueError(f"{name} must be a file of at most {most:,} bytes, got {size}")
     return text
 
@@ -198,25 +198,25 @@ def check_array(
     ValueError
         Naming the argument, the first offending entry and its position.
     """
-    given = _numbers(values)
-    if given is None:
+    numbers = _numbers(values)
+    if numbers is None:
         raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
     try:
         with np.errstate(over="ignore"):  # of a longer float: infinite below
-            array = np.array(given, dtype=np.float64, order="C")
+            array = np.array(numbers, dtype=np.float64, order="C")
     except OverflowError:
         raise ValueError(
             f"{name} must be an array of numbers that a float can hold, got {shown(values)}"
         ) from None
-    inside = np.isfinite(array) if finite else ~np.isnan(array)
-    inside &= array > low if low_open else array >= low
-    inside &= array < high if high_open else array <= high
-    if not inside.all():
-        position = tuple(int(i) for i in np.argwhere(~inside)[0])
-        place = f"{name}[{', '.join(map(str, position))}]" if position else name
+    valid = np.isfinite(array) if finite else ~np.isnan(array)
+    valid &= array > low if low_open else array >= low
+    valid &= array < high if high_open else array <= high
+    if not valid.all():
+        position = tuple(int(i) for i in np.argwhere(~valid)[0])
+        entry = f"{name}[{', '.join(map(str, position))}]" if position else name
         allowed = interval_text(low, high, low_open, high_open)
         number = "a finite number" if finite else "a number"
-        raise ValueError(f"{place} must be {number} in {allowed}, got {array[position]}")
+        raise ValueError(f"{entry} must be {number} in {allowed}, got {array[position]}")
     return array
 
 
@@ -229,12 +229,12 @@ def check_integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
         If an entry is not an integer, or none that an int64 can hold.
     """
     array = _numbers(values)
-    whole = array is not None and (
+    all_whole = array is not None and (
         all(_whole(value) is not None for value in array.flat)
         if array.dtype.kind == "O"
         else array.dtype.kind != "f"
     )
-    if array is None or not whole:
+    if array is None or not all_whole:
         raise ValueError(f"{name} must be an array of integers, got {shown(values)}")
     if array.size and not -LARGEST - 1 <= array.min() <= array.max() <= LARGEST:
         raise ValueError(
@@ -266,7 +266,7 @@ def check_selected(name: str, arms: Any, most: int, size: int) -> NDArray[np.int
     if array is not None and array.ndim == 1 and array.size <= most:
         values = array.tolist()
         if array.dtype.kind in "fO":
-            values = [-1 if (whole := _rounded(value)) is None else whole for value in values]
+            values = [-1 if (number := _rounded(value)) is None else number for value in values]
         # Lists and sets: few sources are chosen at most epochs, where NumPy's calls take longer.
         right = len(set(values)) == len(values)
         right = right and (not values or (min(values) >= 0 and max(values) < size))
@@ -303,7 +303,7 @@ def check_rng(rng: Rng) -> np.random.Generator:
     several: Any = rng
     if not (isinstance(rng, list | tuple) or (type(rng) is np.ndarray and rng.ndim == 1)):
         several = [rng]
-    seeds = [-1 if (seed := _whole(part)) is None else seed for part in several]
+    seeds = [-1 if (seed := _whole(entry)) is None else seed for entry in several]
     if not seeds or min(seeds) < 0:
         raise ValueError(
             "rng must be a numpy.random.Generator or SeedSequence, an integer of at least 0, or "
@@ -312,7 +312,7 @@ def check_rng(rng: Rng) -> np.random.Generator:
     return np.random.default_rng(seeds if len(seeds) > 1 else seeds[0])
 
 
-def check_truths(name: str, values: ArrayLike) -> NDArray[np.bool_]:
+def check_booleans(name: str, values: ArrayLike) -> NDArray[np.bool_]:
     """Return a copy of `values` as an array of truth values; the numbers 0 and 1 are such.
 
     Raises
@@ -327,8 +327,8 @@ def check_truths(name: str, values: ArrayLike) -> NDArray[np.bool_]:
     return np.array(array, dtype=np.bool_, order="C")
 
 
-def row_factors(
-    given: Any, sums: NDArray[np.float64]
+def normalising_factors(
+    rows: Any, sums: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
     """Return the factors that make rows of probabilities sum to one, and the rows that are wrong.
 
@@ -336,8 +336,8 @@ def row_factors(
 
     Parameters
     ----------
-    given : array_like or sparse matrix
-        The rows as the caller gave them; their precision sets the tolerance.
+    rows : array_like or sparse matrix
+        The rows as passed by the caller; their precision sets the tolerance.
     sums : ndarray
         Sums of the rows as float64.
 
@@ -348,7 +348,7 @@ def row_factors(
     wrong : ndarray of bool
         Rows whose sum differs from one by more than `ROW_SUM`, or `SINGLE_ROW_SUM` for float32.
     """
-    precision = given.dtype if hasattr(given, "dtype") else np.asarray(given).dtype
+    precision = rows.dtype if hasattr(rows, "dtype") else np.asarray(rows).dtype
     single = precision == np.float32
     wrong = ~(np.abs(sums - 1) <= (SINGLE_ROW_SUM if single else ROW_SUM))
     return (1 / np.where(wrong, 1.0, sums) if single else None), wrong
@@ -362,9 +362,9 @@ def set_fields(instance: Any, **values: Any) -> None:
 
 def interval_text(low: float, high: float, low_open: bool, high_open: bool) -> str:
     """Write an interval with a round bracket at an open or infinite end."""
-    left = "(" if low_open or math.isinf(low) else "["
-    right = ")" if high_open or math.isinf(high) else "]"
-    return f"{left}{low:g}, {high:g}{right}"
+    opening = "(" if low_open or math.isinf(low) else "["
+    closing = ")" if high_open or math.isinf(high) else "]"
+    return f"{opening}{low:g}, {high:g}{closing}"
 
 
 def shown(value: Any) -> str:
@@ -440,7 +440,7 @@ def _array(values: Any, *refused: type) -> NDArray[Any] | None:
 def _holds(values: Any, kinds: tuple[type, ...], depth: int = 0) -> bool:
     """Return whether a value, or anything in it, is an object of one of these classes."""
     if not isinstance(values, list | tuple) or depth > DEEPEST:
-        inside = isinstance(values, np.ndarray) and issubclass(values.dtype.type, kinds)
-        return inside or isinstance(values, kinds)
+        matches = isinstance(values, np.ndarray) and issubclass(values.dtype.type, kinds)
+        return matches or isinstance(values, kinds)
     plain = all(issubclass(k, Real) and not issubclass(k, kinds) for k in set(map(type, values)))
     return not plain and any(_holds(value, kinds, depth + 1) for value in values)

@@ -37,14 +37,20 @@ def brief(cls: _Type) -> _Type:
     """
 
     def __repr__(self: Any) -> str:
-        unseen = {one.name for one in fields(self) if not one.repr} if is_dataclass(self) else set()
-        kept = {name: f"_{name}" for name in signature(type(self)).parameters if name not in unseen}
-        shown = [
+        unseen = (
+            {member.name for member in fields(self) if not member.repr}
+            if is_dataclass(self)
+            else set()
+        )
+        attributes = {
+            name: f"_{name}" for name in signature(type(self)).parameters if name not in unseen
+        }
+        arguments = [
             f"{name}={_short(getattr(self, name if hasattr(self, name) else hidden))}"
-            for name, hidden in kept.items()
+            for name, hidden in attributes.items()
             if hasattr(self, name) or hasattr(self, hidden)
         ]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     setattr(cls, "__repr__", __repr__)  # noqa: B010  (mypy takes no assignment to a method)
     return cls

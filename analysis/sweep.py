@@ -39,7 +39,7 @@ RETRIES = 3
 """How often a call that was lost with its worker process is repeated."""
 
 #: Point and replication of a call.
-Place = tuple[int, int]
+CallKey = tuple[int, int]
 
 
 class WorkerLost(RuntimeError):
@@ -120,54 +120,54 @@ def sweep(
     patience = check_number("patience", patience, 0, low_open=True)
     points = list(points)
     address = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
-    places = [(p, r) for p in range(len(points)) for r in range(replications)]
+    keys = [(p, r) for p in range(len(points)) for r in range(replications)]
     call = _Call(function, points, seed, common_random_numbers)
-    done: dict[Place, Any] = {}
-    with _Progress(progress, len(places)) as advance:
-        for place, value in (
-            _run_on_cluster(call, places, address, patience)
+    done: dict[CallKey, Any] = {}
+    with _Progress(progress, len(keys)) as advance:
+        for key, value in (
+            _run_on_cluster(call, keys, address, patience)
             if address
-            else _run_locally(call, places, jobs)
+            else _run_locally(call, keys, jobs)
         ):
-            done[place] = value
+            done[key] = value
             advance()
     return [[done[p, r] for r in range(replications)] for p in range(len(points))]
 
 
 class _Call:
-    """The calls of a sweep, by place; a worker is sent the point of its own call only."""
+    """The calls of a sweep, by key; a worker is sent the point of its own call only."""
 
     def __init__(self, function: Any, points: Sequence[Any], seed: int, common: bool) -> None:
         self.function, self.points, self.seed, self.common = function, points, seed, common
 
-    def arguments(self, place: Place) -> tuple[Any, ...]:
-        """Return the arguments of `_evaluate` for a place."""
-        return self.function, self.points[place[0]], place, self.seed, self.common
+    def arguments(self, key: CallKey) -> tuple[Any, ...]:
+        """Return the arguments of `_evaluate` for a key."""
+        return self.function, self.points[key[0]], key, self.seed, self.common
 
-    def name(self, place: Place) -> str:
+    def name(self, key: CallKey) -> str:
         """Return point and replication of a call, for messages."""
-        return f"point {place[0]} ({self.points[place[0]]!r:.200}), replication {place[1]}"
+        return f"point {key[0]} ({self.points[key[0]]!r:.200}), replication {key[1]}"
 
 
 def _evaluate(
     function: Callable[[Any, np.random.Generator], Any],
     point: Any,
-    place: Place,
+    key: CallKey,
     seed: int,
     common: bool,
-) -> tuple[Place, Any]:
-    stream = np.random.SeedSequence(seed, spawn_key=place[1:] if common else place)
+) -> tuple[CallKey, Any]:
+    stream = np.random.SeedSequence(seed, spawn_key=key[1:] if common else key)
     try:
-        return place, function(point, np.random.default_rng(stream))
+        return key, function(point, np.random.default_rng(stream))
     except Exception as error:
-        error.add_note(f"at point {place[0]} ({point!r:.200}), replication {place[1]}")
+        error.add_note(f"at point {key[0]} ({point!r:.200}), replication {key[1]}")
         raise
 
 
-def _evaluate_with_marker(folder: str, *arguments: Any) -> tuple[Place, Any]:
+def _evaluate_with_marker(folder: str, *arguments: Any) -> tuple[CallKey, Any]:
     """Evaluate while a marker file exists; a call that was killed leaves its file behind."""
-    place = arguments[2]
-    marker = Path(folder, f"{place[0]}-{place[1]}")
+    key = arguments[2]
+    marker = Path(folder, f"{key[0]}-{key[1]}")
     marker.touch()
     try:
         return _evaluate(*arguments)
@@ -175,7 +175,7 @@ def _evaluate_with_marker(folder: str, *arguments: Any) -> tuple[Place, Any]:
         marker.unlink()
 
 
-def _run_locally(call: _Call, places: Sequence[Place], jobs: int) -> Iterator[tuple[Place, Any]]:
+def _run_locally(call: _Call, keys: Sequence[CallKey], jobs: int) -> Iterator[tuple[CallKey, Any]]:
     """Run the calls in local processes; repeat alone those that ran when a worker died."""
     # One thread a process: sums split over threads would differ in their last digits.
     with (
@@ -183,46 +183,44 @@ def _run_locally(call: _Call, places: Sequence[Place], jobs: int) -> Iterator[tu
         parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1),
     ):
 
-        def run(some: Iterable[Place]) -> Iterator[tuple[Place, Any]]:
-            tasks = (
-                delayed(_evaluate_with_marker)(folder, *call.arguments(place)) for place in some
-            )
+        def run(batch: Iterable[CallKey]) -> Iterator[tuple[CallKey, Any]]:
+            tasks = (delayed(_evaluate_with_marker)(folder, *call.arguments(key)) for key in batch)
             yield from Parallel(return_as="generator_unordered")(tasks)
 
-        left = dict.fromkeys(places)
+        pending = dict.fromkeys(keys)
         lost = 0
-        while left:
+        while pending:
             try:
-                for place, value in run(list(left)):
-                    del left[place]
-                    yield place, value
+                for key, value in run(list(pending)):
+                    del pending[key]
+                    yield key, value
             except TerminatedWorkerError:
                 lost += 1
                 for marker in sorted(Path(folder).iterdir()):
                     marker.unlink()
                     p, r = map(int, marker.name.split("-"))
-                    if (p, r) in left:
+                    if (p, r) in pending:
                         yield _run_alone(call, (p, r), run)
-                        del left[p, r]
+                        del pending[p, r]
                 if lost > RETRIES:
                     raise
 
 
 def _run_alone(
-    call: _Call, place: Place, run: Callable[[Iterable[Place]], Iterator[tuple[Place, Any]]]
-) -> tuple[Place, Any]:
+    call: _Call, key: CallKey, run: Callable[[Iterable[CallKey]], Iterator[tuple[CallKey, Any]]]
+) -> tuple[CallKey, Any]:
     """Run one call with no other beside it; raise if it ends its worker every time."""
     for _ in range(RETRIES):
         try:
-            return next(iter(list(run([place]))))
+            return next(iter(list(run([key]))))
         except TerminatedWorkerError:
             continue
-    raise WorkerLost(f"{call.name(place)} ended its worker process every time")
+    raise WorkerLost(f"{call.name(key)} ended its worker process every time")
 
 
 def _run_on_cluster(
-    call: _Call, places: Sequence[Place], address: str, patience: float
-) -> Iterator[tuple[Place, Any]]:
+    call: _Call, keys: Sequence[CallKey], address: str, patience: float
+) -> Iterator[tuple[CallKey, Any]]:
     """Run the calls on a Dask cluster, which repeats those of a lost worker on other workers.
 
     Dask gives up all calls that a worker had when it died once too often. They are repeated here
@@ -231,25 +229,23 @@ def _run_on_cluster(
     from distributed import Client
 
     with Client(address, set_as_default=False) as client:
-        suspects: list[Place] = []
-        yield from _gather(client, call, places, suspects, patience)
-        for place in suspects:
-            lost: list[Place] = []
-            yield from _gather(client, call, [place], lost, patience)
+        suspects: list[CallKey] = []
+        yield from _gather(client, call, keys, suspects, patience)
+        for key in suspects:
+            lost: list[CallKey] = []
+            yield from _gather(client, call, [key], lost, patience)
             if lost:
-                raise WorkerLost(f"{call.name(place)} ended its worker process every time")
+                raise WorkerLost(f"{call.name(key)} ended its worker process every time")
 
 
 def _gather(
-    client: Any, call: _Call, places: Sequence[Place], lost: list[Place], patience: float
-) -> Iterator[tuple[Place, Any]]:
+    client: Any, call: _Call, keys: Sequence[CallKey], lost: list[CallKey], patience: float
+) -> Iterator[tuple[CallKey, Any]]:
     """Yield the results of calls as they finish; list the calls that Dask gave up."""
     from distributed.scheduler import KilledWorker
 
     finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    calls = {
-        client.submit(_evaluate, *call.arguments(place), pure=False): place for place in places
-    }
+    calls = {client.submit(_evaluate, *call.arguments(key), pure=False): key for key in keys}
     for future in calls:
         future.add_done_callback(finished.put)
     empty_since = None
@@ -259,15 +255,15 @@ def _gather(
         except queue.Empty:
             empty_since = _idle_since(client, empty_since, patience, call, calls.values())
             continue
-        place = calls.pop(future)
+        key = calls.pop(future)
         try:
             yield future.result()
         except KilledWorker:
-            lost.append(place)
+            lost.append(key)
 
 
 def _idle_since(
-    client: Any, since: float | None, patience: float, call: _Call, places: Iterable[Place]
+    client: Any, since: float | None, patience: float, call: _Call, keys: Iterable[CallKey]
 ) -> float | None:
     """Return the time since when there is no worker, or None; raise after `patience` seconds."""
     if client.status == "running" and client.scheduler_info(n_workers=-1)["workers"]:
@@ -276,7 +272,7 @@ def _idle_since(
     if since is not None and now - since > patience:
         raise WorkerLost(
             f"the scheduler {client.scheduler.address} has had no worker for {patience:g} seconds; "
-            f"{call.name(next(iter(places)))} is the first of the calls that wait"
+            f"{call.name(next(iter(keys)))} is the first of the calls that wait"
         )
     return since if since is not None else now
 

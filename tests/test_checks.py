@@ -17,13 +17,13 @@ from analysis.checks import (
     LONGEST,
     MOST_BYTES,
     check_array,
+    check_booleans,
     check_choice,
     check_file,
     check_integer,
     check_integers,
     check_kind,
     check_number,
-    check_truths,
     shown,
 )
 from analysis.crawl.settings import read_sources
@@ -254,13 +254,13 @@ def test_truth_values_are_accepted():
         np.array([[1.0, 0.0]]),
         np.array([[1, 0]], order="F"),
     ):
-        found = check_truths("policy", values)
+        found = check_booleans("policy", values)
         assert found.dtype == bool
         assert found.tolist() == [[True, False]]
     wrong = [[2], [0.5], [np.nan], ["1"], [None], [1j], np.ma.array([1, 0]), [np.ma.array([1])]]
     for values in [*wrong, np.array([1], dtype="timedelta64[s]"), np.array([True], dtype=object)]:
         with pytest.raises(ValueError, match="policy must hold true or false"):
-            check_truths("policy", values)
+            check_booleans("policy", values)
 
 
 def test_a_choice_is_returned_as_text():
@@ -294,7 +294,7 @@ def test_messages_are_one_short_line(value):
         lambda: check_integer("size", value, 1),
         lambda: check_array("size", value),
         lambda: check_integers("size", value),
-        lambda: check_truths("size", value),
+        lambda: check_booleans("size", value),
         lambda: check_choice("size", value, ("a", "b")),
         lambda: check_kind("size", value, float),
     ):
@@ -327,6 +327,7 @@ def test_what_a_check_returns_is_used():
             if (
                 named
                 and call.func.id in ("check_number", "check_integer")
+                and isinstance(call.args[0], ast.Constant)  # a formatted name is an entry's
                 and ast.unparse(call.args[1]).removeprefix("self.") == call.args[0].value
                 and path.relative_to(folder).as_posix() not in HASHED
             ):

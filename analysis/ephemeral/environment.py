@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.arrays import Floats
 from analysis.checks import (
     check_array,
+    check_booleans,
     check_kind,
     check_selected,
-    check_truths,
     check_whole,
     shown,
 )
@@ -52,7 +52,7 @@ def check_lifetime(lifetime: ArrayLike, sources: Sources) -> Floats:
 
 def check_observed(observed: ArrayLike, sources: Sources) -> NDArray[np.bool_]:
     """Return which sources are observed, one truth value a source; else ValueError."""
-    truths = check_truths("observed", observed)
+    truths = check_booleans("observed", observed)
     if truths.shape not in {(), (len(sources),)}:
         raise ValueError(
             f"observed must be True, False or {len(sources)} truth values, got {shown(observed)}"

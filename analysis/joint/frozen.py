@@ -57,7 +57,7 @@ from analysis.checks import (
 )
 from analysis.ephemeral.scheduler.pages import queued_sources as queued_sources
 from analysis.ephemeral.sources import Sources
-from analysis.joint.prices import ages_of, check_truth
+from analysis.joint.prices import ages_of, check_boolean
 
 ORDERS = ("freshest", "random")
 """Orders in which the pages of one crawl join the queue."""
@@ -247,7 +247,7 @@ class _Crawls:
     def __post_init__(self) -> None:
         check_kind("sources", self.sources, Sources)
         check_kind("engine", self.engine, Engine)
-        fresh = check_truth("fresh", self.fresh)
+        fresh = check_boolean("fresh", self.fresh)
         set_fields(
             self,
             queue=check_integer("queue", self.queue, 0, self.engine.places),

@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainc
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_kind, check_number, check_truths, shown
+from analysis.checks import check_array, check_booleans, check_kind, check_number, shown
 from analysis.ephemeral.index import h, whittle_index_at_age
 from analysis.ephemeral.sources import Sources
 
@@ -106,7 +106,7 @@ def crawl_reward(sources: Sources, age: ArrayLike, price: float, fresh: bool = F
     sources, price = checked_price(sources, price)
     k = ages_of(sources, age)
     fading = fading_at_price(sources, price)
-    if check_truth("fresh", fresh):
+    if check_boolean("fresh", fresh):
         return sources.u_star * _relative_reward(np.minimum(sources.decay * k, fading), fading)
     return _whole_reward(sources, k, price, fading)
 
@@ -147,7 +147,7 @@ def priced_index(sources: Sources, age: ArrayLike, price: float, fresh: bool = F
     sources, price = checked_price(sources, price)
     k = ages_of(sources, age, 1)
     fading = fading_at_price(sources, price)
-    if check_truth("fresh", fresh):
+    if check_boolean("fresh", fresh):
         z = np.minimum(sources.decay * k, fading)
         d = np.minimum(sources.decay, fading - z, where=fading > z, out=np.zeros_like(z))
         slope = (sources.decay - d) * -np.expm1(-d) + h(d)
@@ -157,9 +157,9 @@ def priced_index(sources: Sources, age: ArrayLike, price: float, fresh: bool = F
     )
 
 
-def check_truth(name: str, value: bool) -> bool:
+def check_boolean(name: str, value: bool) -> bool:
     """Return a truth value, or raise naming it."""
-    truth = check_truths(name, value)
+    truth = check_booleans(name, value)
     if truth.ndim:
         raise ValueError(f"{name} must be true or false, got {shown(value)}")
     return bool(truth)

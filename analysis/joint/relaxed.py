@@ -29,7 +29,7 @@ from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.sources import Sources, check_budget
-from analysis.joint.prices import check_truth, checked_price, fading_at_price, largest_reward
+from analysis.joint.prices import check_boolean, checked_price, fading_at_price, largest_reward
 from analysis.results import NotConverged
 
 TOLERANCE = 1e-9
@@ -108,7 +108,7 @@ def priced_problem(
     """
     budget = check_budget(sources, budget)
     pages = check_number("pages", pages, 0, low_open=True, high_open=True)
-    fresh = check_truth("fresh", fresh)
+    fresh = check_boolean("fresh", fresh)
     max_columns = check_integer("max_columns", max_columns, 1)
     limits = np.array([budget, pages])
     unit = max(float(sources.u.sum()), 1e-300)
@@ -183,7 +183,7 @@ def dual_value(
     subsidy = check_number("subsidy", subsidy, 0, high_open=True)
     sources, price = checked_price(sources, price)
     prices = np.array([subsidy, price])
-    column = _best_ages(sources, subsidy, price, check_truth("fresh", fresh))
+    column = _best_ages(sources, subsidy, price, check_boolean("fresh", fresh))
     return float(prices @ [budget, pages]) + _surplus(column, prices)
 
 

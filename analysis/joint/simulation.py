@@ -45,7 +45,7 @@ from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint.frozen import Engine, best_queued_window, frozen_index
-from analysis.joint.prices import best_window, check_truth, priced_index
+from analysis.joint.prices import best_window, check_boolean, priced_index
 from analysis.kernel_cache import njit
 
 
@@ -399,7 +399,7 @@ def queued_index(
     check_kind("engine", engine, Engine)
     check_choice("index", index, INDICES)
     price = check_number("price", price, 0, high_open=True)
-    fresh = check_truth("fresh", fresh)
+    fresh = check_boolean("fresh", fresh)
     places = engine.places
     lengths = np.linspace(0, places, min(places, 20) + 1).round() if queues is None else queues
     grid = check_array("queues", lengths, 0, places)
@@ -518,8 +518,8 @@ def simulate_engine(
         log_worth = np.log(sources.mean_utility)
     totals, crawls = np.zeros(5), np.zeros(len(sources))
     starts = np.cumsum([0, *map(len, times[:-1])])
-    push_out = check_truth("push_out", push_out) and order != "first"
-    preempt = check_truth("preempt", preempt)
+    push_out = check_boolean("push_out", push_out) and order != "first"
+    preempt = check_boolean("preempt", preempt)
     _play(
         _Pages(np.concatenate(times[:-1]), starts, sources.decay_rate, log_worth),
         times[-1],

@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_array, check_integers, check_kind, row_factors, shown
+from analysis.checks import check_array, check_integers, check_kind, normalising_factors, shown
 from analysis.results import NotConverged
 
 Transitions = Floats | Sequence[sparse.spmatrix]
@@ -46,7 +46,7 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
             raise ValueError(f"{name} must have shape ({states}, {states}), got {matrix.shape}")
         doubled = sparse.csr_array(matrix, dtype=np.float64)
         sums = np.asarray(doubled.sum(axis=1)).ravel()
-        _, apart = row_factors(given, sums)
+        _, apart = normalising_factors(given, sums)
         wrong[action] &= apart
         kept = apart | (np.abs(sums - 1) <= 16 * EPSILON)
         divided = sparse.diags_array(1 / np.where(kept, 1.0, sums)) @ doubled

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, read_only_arrays
-from analysis.checks import ROW_SUM, SINGLE_ROW_SUM, check_array, check_number, row_factors
+from analysis.checks import ROW_SUM, SINGLE_ROW_SUM, check_array, check_number, normalising_factors
 from analysis.display import brief
 
 
@@ -39,7 +39,7 @@ def probability_rows(name: str, value: ArrayLike, columns: int | None = None) ->
     if columns is not None and rows.shape[-1] != columns:
         raise ValueError(f"{name} must have {columns} entries a row, got {rows.shape[-1]}")
     sums = rows.sum(axis=-1, keepdims=True)
-    factors, wrong = row_factors(value, sums)
+    factors, wrong = normalising_factors(value, sums)
     if wrong.any():
         worst = int(np.abs(sums - 1).argmax())
         row = f"[{worst}]" if rows.ndim > 1 else ""

@@ -39,10 +39,10 @@ def integers():
 
 def truths():
     for values in ([0, 1], [False, True], np.array([0.0, 1.0])):
-        assert checks.check_truths("p", values).tolist() == [False, True]
+        assert checks.check_booleans("p", values).tolist() == [False, True]
     for values in ([0.5], ["1"], np.ma.array([1]), [2], [np.nan]):
         with pytest.raises(ValueError, match="p must hold"):
-            checks.check_truths("p", values)
+            checks.check_booleans("p", values)
 
 
 FAMILIES = {
@@ -50,7 +50,7 @@ FAMILIES = {
     "check_array": {"beside the ends": numbers},
     "check_integer": {"beside the ends of int64": integers},
     "check_integers": {"beside the ends of int64": integers},
-    "check_truths": {"what is neither": truths},
+    "check_booleans": {"what is neither": truths},
 }
 NOT_COMPUTED = {
     "check_choice": "looks a text up; tests/test_checks.py",
@@ -60,7 +60,7 @@ NOT_COMPUTED = {
     "check_whole": "forms of a budget; tests/test_wrong_calls.py",
     "check_kind": "looks at the class; tests/test_checks.py",
     "interval_text": "writes an interval",
-    "row_factors": "by the precision of the rows; tests/mdp/test_discounted.py",
+    "normalising_factors": "by the precision of the rows; tests/mdp/test_discounted.py",
     "set_fields": "sets fields",
     "shown": "writes a value; tests/test_checks.py",
 }

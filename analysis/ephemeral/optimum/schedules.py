@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats, read_only_arrays
-from analysis.checks import check_array, check_integer, check_truths, check_whole, shown
+from analysis.checks import check_array, check_booleans, check_integer, check_whole, shown
 from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation, check_ages
 from analysis.ephemeral.simulation import Cycle
@@ -49,7 +49,7 @@ class SchedulePolicy:
     schedule: Bools
 
     def __post_init__(self) -> None:
-        schedule = check_truths("schedule", self.schedule)
+        schedule = check_booleans("schedule", self.schedule)
         if schedule.ndim != 2 or not schedule.size:
             raise ValueError(
                 f"schedule must hold truth values of shape (N, epochs), got {shown(self.schedule)}"

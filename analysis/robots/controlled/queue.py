@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from analysis.arrays import Bools, Floats, Ints
-from analysis.checks import check_array, check_integer, check_truths
+from analysis.checks import check_array, check_booleans, check_integer
 from analysis.robots.checks import check_positive
 
 LARGEST_MODEL = 100_000_000
@@ -131,7 +131,7 @@ class ControlledQueue:
 
         Raises ValueError if the shape is not (K + 1, N + 1) or an entry is not true or false.
         """
-        policy = check_truths(name, table)
+        policy = check_booleans(name, table)
         if policy.shape != self.shape:
             raise ValueError(f"{name} must have shape {self.shape}, got {policy.shape}")
         policy[0, 0] = True

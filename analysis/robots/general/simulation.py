@@ -19,7 +19,7 @@ import numpy as np
 from ciw.arrival_node import ArrivalNode  # type: ignore[import-untyped]
 
 from analysis.arrays import Bools, Floats
-from analysis.checks import Rng, check_array, check_integer, check_number, check_rng, check_truths
+from analysis.checks import Rng, check_array, check_booleans, check_integer, check_number, check_rng
 from analysis.robots.checks import check_positive
 
 Sampler = Callable[[np.random.Generator, int], Floats]
@@ -146,7 +146,7 @@ def simulate_queue(
     )
     warmup = check_number("warmup", warmup, 0.0, horizon, high_open=True)
     shape = (capacity + 1, robots + 1)
-    table = np.ones(shape, dtype=np.bool_) if policy is None else check_truths("policy", policy)
+    table = np.ones(shape, dtype=np.bool_) if policy is None else check_booleans("policy", policy)
     if table.shape != shape:
         raise ValueError(f"policy must have shape {shape}, got {table.shape}")
     crawl = _Crawl(robots, capacity, table, warmup)
