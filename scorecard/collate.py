@@ -63,56 +63,64 @@ def collate(
     rows whose verdicts show an error. Raises CollationError naming every id used twice, row
     without a record, and erratum or record that fails a check.
     """
-    found = Collation(profile, document)
+    collation = Collation(profile, document)
     problems: list[str] = []
     for folder in folders:
-        problems += _add(found, folder)
+        problems += _add(collation, folder)
     for id, row in printed_rows().items() if document else ():
-        entry = found.records.get(id)
+        entry = collation.records.get(id)
         if entry is None and not complete:
             continue
         claim = Claim(id, **{k: v for k, v in entry.items() if k != "page"}) if entry else None
         try:
-            judgement = judge(row, claim, found.figures)
+            judgement = judge(row, claim, collation.figures)
         except RecordError as error:
             problems.append(str(error))
             continue
-        found.verdicts[id] = vars(judgement) | {"page": entry["page"] if entry else ""}
-    problems += _missing_proofs(found) + _ambiguous_experiments(found)
+        collation.verdicts[id] = vars(judgement) | {"page": entry["page"] if entry else ""}
+    problems += _missing_proofs(collation) + _ambiguous_experiments(collation)
     if complete:
         problems += [
             f"{id}: no notebook records this row"
-            for id, verdict in found.verdicts.items()
+            for id, verdict in collation.verdicts.items()
             if verdict["verdict"] == "missing"
         ]
-        problems += _unknown_quotations(found) + _unfounded_errata(found) + _unequal_slips(found)
+        problems += (
+            _unknown_quotations(collation)
+            + _unfounded_errata(collation)
+            + _unequal_slips(collation)
+        )
         # Simulations of the quick profile are too short: their verdicts are not those of the book.
-        problems += [] if profile == "quick" else _uncovered_rows(found)
+        problems += [] if profile == "quick" else _uncovered_rows(collation)
     if problems:
         raise CollationError("\n".join(problems))
-    return found
+    return collation
 
 
-def _add(found: Collation, folder: Path) -> list[str]:
+def _add(collation: Collation, folder: Path) -> list[str]:
     run = _read(folder / "run.json")
     page, records = run["notebook"], folder / "records.json"
     problems = []
     for kind, new in _read(records).items() if records.exists() else ():
-        mine = getattr(found, kind)
+        collected = getattr(collation, kind)
         problems += [
-            f"{id}: {kind} of both {mine[id]['page']} and {page}" for id in new if id in mine
+            f"{id}: {kind} of both {collected[id]['page']} and {page}"
+            for id in new
+            if id in collected
         ]
-        mine.update({id: {**entry, "page": page} for id, entry in new.items()})
-    taken = {
-        id: entry["notebook"] for part in PRODUCTS for id, entry in getattr(found, part).items()
+        collected.update({id: {**entry, "page": page} for id, entry in new.items()})
+    used_ids = {
+        id: entry["notebook"]
+        for product in PRODUCTS
+        for id, entry in getattr(collation, product).items()
     }
-    for part in PRODUCTS:
-        new = {path.stem: _read(path) for path in sorted(folder.glob(f"{part}/*.json"))}
+    for product in PRODUCTS:
+        new = {path.stem: _read(path) for path in sorted(folder.glob(f"{product}/*.json"))}
         problems += [
-            f"the id {id} is used in both {taken[id]} and {page}" for id in new if id in taken
+            f"the id {id} is used in both {used_ids[id]} and {page}" for id in new if id in used_ids
         ]
-        getattr(found, part).update(new)
-    found.runs[page] = {
+        getattr(collation, product).update(new)
+    collation.runs[page] = {
         **{name: run[name] for name in ("parameters", "given", "files")},
         "seconds": float((folder / "seconds.txt").read_text()),
         "folder": str(folder),
@@ -120,56 +128,59 @@ def _add(found: Collation, folder: Path) -> list[str]:
     return problems
 
 
-def _missing_proofs(found: Collation) -> list[str]:
+def _missing_proofs(collation: Collation) -> list[str]:
     """Return a problem for each row whose proof is not the label of a theorem of the book."""
     pages = (page.read_text(encoding="utf-8") for page in BOOK.glob("*/*.md"))
-    known = {match["label"] for page in pages for match in _THEOREM.finditer(page)}
+    theorems = {match["label"] for page in pages for match in _THEOREM.finditer(page)}
     return [
         f"{id}: it is proved by {verdict['proof']!r}, which no page has as a theorem"
-        for id, verdict in found.verdicts.items()
-        if verdict["proof"] and verdict["proof"] not in known
+        for id, verdict in collation.verdicts.items()
+        if verdict["proof"] and verdict["proof"] not in theorems
     ]
 
 
-def _ambiguous_experiments(found: Collation) -> list[str]:
+def _ambiguous_experiments(collation: Collation) -> list[str]:
     """Return a problem for each experiment whose rows are judged under more than one reading."""
     readings: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for id, entry in found.records.items():
+    for id, entry in collation.records.items():
         if entry["experiment"]:
             readings[entry["experiment"]][entry["reading"]].append(id)
     return [
         f"one experiment, one reading: {experiment!r} is read as "
-        + " and as ".join(f"{reading!r} ({', '.join(ids)})" for reading, ids in found_as.items())
-        for experiment, found_as in readings.items()
-        if len(found_as) > 1
+        + " and as ".join(
+            f"{reading!r} ({', '.join(ids)})" for reading, ids in ids_by_reading.items()
+        )
+        for experiment, ids_by_reading in readings.items()
+        if len(ids_by_reading) > 1
     ]
 
 
-def _unknown_quotations(found: Collation) -> list[str]:
+def _unknown_quotations(collation: Collation) -> list[str]:
     return [
         f"erratum {erratum.id}: it quotes {match[0]}, which no notebook saves"
         for erratum in errata().values()
         for match in _QUOTED.finditer(f"{erratum.corrected} {erratum.consequence}")
-        if _quoted_value(found, match) is None
+        if _quoted_value(collation, match) is None
     ]
 
 
-def _unfounded_errata(found: Collation) -> list[str]:
+def _unfounded_errata(collation: Collation) -> list[str]:
     return [
-        f"erratum {erratum.id}: {row} {found.verdicts[row]['verdict']}, which shows no error: only "
-        f"{', '.join(ERRATUM_KINDS)} do"
+        f"erratum {erratum.id}: {row} {collation.verdicts[row]['verdict']}, which shows no error: "
+        f"only {', '.join(ERRATUM_KINDS)} do"
         for erratum in errata().values()
         for row in erratum.rows
-        if row in found.verdicts and not erratum_kind(found.verdicts[row]["verdict"], erratum.typo)
+        if row in collation.verdicts
+        and not erratum_kind(collation.verdicts[row]["verdict"], erratum.typo)
     ]
 
 
-def _unequal_slips(found: Collation) -> list[str]:
+def _unequal_slips(collation: Collation) -> list[str]:
     """Return a problem for each slip whose rows have more than one verdict."""
     slips: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for id, erratum in errata().items():
-        if erratum.record in found.verdicts:
-            slips[erratum.slip or id][id] = found.verdicts[erratum.record]["verdict"]
+        if erratum.record in collation.verdicts:
+            slips[erratum.slip or id][id] = collation.verdicts[erratum.record]["verdict"]
     return [
         f"one slip, one verdict: {slip!r} is {verdicts}"
         for slip, verdicts in slips.items()
@@ -177,28 +188,28 @@ def _unequal_slips(found: Collation) -> list[str]:
     ]
 
 
-def _uncovered_rows(found: Collation) -> list[str]:
+def _uncovered_rows(collation: Collation) -> list[str]:
     """Return a problem for each false row without erratum or reason, and each needless reason."""
     covered = {row for erratum in errata().values() for row in erratum.rows}
     uncovered = [
         f"{id} does not hold and has no erratum: add one, or its reason to no_erratum.csv"
-        for id, verdict in found.verdicts.items()
+        for id, verdict in collation.verdicts.items()
         if verdict["verdict"] == "does not hold" and id not in covered | no_erratum().keys()
     ]
     needless = [
         f"no_erratum.csv: {id} has an erratum, or does not fail to hold"
         for id in no_erratum()
-        if id in covered or found.verdicts.get(id, {}).get("verdict") != "does not hold"
+        if id in covered or collation.verdicts.get(id, {}).get("verdict") != "does not hold"
     ]
     return uncovered + needless
 
 
-def summary(found: Collation) -> str:
+def summary(collation: Collation) -> str:
     """Return the scorecard in one line."""
-    counts = Counter(verdict["verdict"] for verdict in found.verdicts.values())
+    counts = Counter(verdict["verdict"] for verdict in collation.verdicts.values())
     total = sum(document.rows for document in documents().values())
     parts = [f"{number} {verdict}" for verdict, number in counts.most_common()]
-    judged = sum(verdict["basis"] == "judged" for verdict in found.verdicts.values())
+    judged = sum(verdict["basis"] == "judged" for verdict in collation.verdicts.values())
     parts.append(f"{judged} judged by a person")
     to_come = total - len(printed_rows())
     return (
@@ -206,7 +217,7 @@ def summary(found: Collation) -> str:
     )
 
 
-def errata_rows(found: Collation) -> list[dict[str, str]]:
+def errata_rows(collation: Collation) -> list[dict[str, str]]:
     """Return the errata whose rows have a verdict, the weightiest first.
 
     Numbers in a correction, ``{computed}`row:.2f` `` or ``{value}`id:.2f` `` as on pages, are
@@ -214,14 +225,14 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
     """
 
     def number(match: re.Match[str]) -> str:
-        value = _quoted_value(found, match)
+        value = _quoted_value(collation, match)
         return "(see the book)" if value is None else format(value, match["style"])
 
     kinds = (*ERRATUM_KINDS.values(), TYPO)
     standing = [
-        (erratum, erratum_kind(found.verdicts[erratum.record]["verdict"], erratum.typo))
+        (erratum, erratum_kind(collation.verdicts[erratum.record]["verdict"], erratum.typo))
         for erratum in errata().values()
-        if erratum.record in found.verdicts
+        if erratum.record in collation.verdicts
     ]
     standing.sort(key=lambda entry: (WEIGHTS.index(entry[0].weight), kinds.index(entry[1])))
     return [
@@ -233,7 +244,7 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
             "corrected": _QUOTED.sub(number, erratum.corrected),
             "record": erratum.record,
             "also": " ".join(erratum.also),
-            "page": found.records[erratum.record]["page"],
+            "page": collation.records[erratum.record]["page"],
             "kind": kind,
             "weight": erratum.weight,
             "consequence": _QUOTED.sub(number, erratum.consequence),
@@ -242,9 +253,9 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
     ]
 
 
-def _quoted_value(found: Collation, match: re.Match[str]) -> Any:
+def _quoted_value(collation: Collation, match: re.Match[str]) -> Any:
     """Return the number that a correction quotes, or None if no notebook saved it."""
-    entries = found.records if match["kind"] == "computed" else found.values
+    entries = collation.records if match["kind"] == "computed" else collation.values
     return entries.get(match["id"], {}).get("value")
 
 

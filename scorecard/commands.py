@@ -40,12 +40,12 @@ def make_book(
     with locked(build):
         jobs = profile_jobs(profile, build)
         run(jobs, workers, memory)
-        found = collate([job.target for job in jobs], profile=profile)
-        built = render_book(found, build)
+        collation = collate([job.target for job in jobs], profile=profile)
+        built = render_book(collation, build)
     print(
         f"{'book' if built else 'book, unchanged'}: {display_path(build / 'html' / 'index.html')}"
     )
-    print(summary(found))
+    print(summary(collation))
 
 
 def run_notebook(notebook: str, parameters: str, sources: str, trace: str) -> None:
@@ -55,8 +55,8 @@ def run_notebook(notebook: str, parameters: str, sources: str, trace: str) -> No
     build = job.target.parent
     with locked(build):
         run([job])
-        found = collate([job.target], profile="paper", document=job.document, complete=False)
-        (page,) = render_runs(found, build, build_folder("paper") / "html")
+        collation = collate([job.target], profile="paper", document=job.document, complete=False)
+        (page,) = render_runs(collation, build, build_folder("paper") / "html")
     print(f"page: {display_path(page)}")
     print(f"figures and data: {display_path(build / 'html' / 'figures')}")
 
@@ -105,20 +105,20 @@ def repeat(profile: str) -> None:
     """Run all notebooks of a built book again, and record how many gave the same bytes."""
     build = build_folder(profile)
     with locked(build):
-        found = differences(profile_jobs(profile, build))
-    for page, names in found.items():
+        changes = differences(profile_jobs(profile, build))
+    for page, names in changes.items():
         print(f"{page}: {', '.join(names) or 'the same bytes'}")
-    same = sum(not names for names in found.values())
-    kept = record_build(profile, repeated={"again": same, "all": len(found)})
-    print(f"repeated: {same} of {len(found)}, kept in {display_path(kept)}")
+    same = sum(not names for names in changes.values())
+    record = record_build(profile, repeated={"again": same, "all": len(changes)})
+    print(f"repeated: {same} of {len(changes)}, kept in {display_path(record)}")
 
 
 def compare(old: Path, new: Path, csv: Path | None) -> None:
     """Print a summary of the differences between two sites, and write all of them as CSV."""
-    found = comparison.differences(old, new)
-    print(comparison.summary(found))
+    changes = comparison.differences(old, new)
+    print(comparison.summary(changes))
     if csv is not None:
-        found.to_csv(csv, index=False, lineterminator="\n")
+        changes.to_csv(csv, index=False, lineterminator="\n")
         print(f"each difference with its cause: {csv}")
 
 
@@ -179,9 +179,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True)
 
-    def add(name: str, function: Callable[..., None], words: str, profile: str = "") -> Any:
+    def add(name: str, function: Callable[..., None], help_text: str, profile: str = "") -> Any:
         """Add a command; `profile`: help of its option ``--profile``, if it has one."""
-        command = commands.add_parser(name, help=words)
+        command = commands.add_parser(name, help=help_text)
         command.set_defaults(function=function)
         if profile:
             command.add_argument("--profile", choices=PROFILES, default="paper", help=profile)
@@ -197,13 +197,13 @@ def _parser() -> argparse.ArgumentParser:
     option("--sources", default="", help="CSV file with sources of your own")
     option("--trace", default="", help="CSV file with a trace of your own")
     add("pdf", make_pdf, "print the whole book to one PDF", "set of parameters")
-    words = "pack the book, its PDF and data in one archive"
-    option = add("release", publish, words, "set of parameters")
+    pack_help = "pack the book, its PDF and data in one archive"
+    option = add("release", publish, pack_help, "set of parameters")
     option("--dirty", action="store_true", help="even with uncommitted changes")
-    words = "record the CPU-seconds and bytes of the last build"
-    add("times", record_times, words, "profile of the build")
-    words = "run all again and count what gives the same bytes"
-    add("repeat", repeat, words, "profile of the build")
+    times_help = "record the CPU-seconds and bytes of the last build"
+    add("times", record_times, times_help, "profile of the build")
+    repeat_help = "run all again and count what gives the same bytes"
+    add("repeat", repeat, repeat_help, "profile of the build")
     option = add("diff", compare, "list the differences between two builds, with causes")
     option("old", type=Path, help="html folder of a build, or of an unpacked release")
     option("new", type=Path, help="the same of another one")

@@ -45,9 +45,9 @@ def replace_folder(new: Path, target: Path) -> None:
     shutil.rmtree(new, ignore_errors=True)
 
 
-def _exchange(one: Path, other: Path) -> None:
+def _exchange(path: Path, other: Path) -> None:
     rename = ctypes.CDLL(None, use_errno=True).renameat2
-    paths = _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other)
+    paths = _AT_FDCWD, os.fsencode(path), _AT_FDCWD, os.fsencode(other)
     if rename(*paths, _RENAME_EXCHANGE) != 0:
         raise OSError(ctypes.get_errno(), "the folders cannot be exchanged")
 

@@ -175,14 +175,14 @@ def errata() -> dict[str, Erratum]:
         If an id occurs twice or names a row that does not exist, `typo` or the weight is unknown,
         or the consequence is missing.
     """
-    found: dict[str, Erratum] = {}
+    by_id: dict[str, Erratum] = {}
     for key in documents():
         path = FOLDER / "errata" / f"{key}.csv"
         for raw in _read(path) if path.exists() else []:
             also, typo = tuple(raw["also"].split()), raw["typo"] == "yes"
             erratum = Erratum(**{**raw, "document": key, "also": also, "typo": typo})  # type: ignore[arg-type]
             where = f"errata/{path.name}: {erratum.id}"
-            if erratum.id in found:
+            if erratum.id in by_id:
                 raise ValueError(f"{where}: the id occurs twice")
             for row in erratum.rows:
                 if row not in printed_rows():
@@ -195,8 +195,8 @@ def errata() -> dict[str, Erratum]:
                 )
             if not erratum.consequence:
                 raise ValueError(f"{where}: consequence is missing")
-            found[erratum.id] = erratum
-    return found
+            by_id[erratum.id] = erratum
+    return by_id
 
 
 @cache

@@ -45,12 +45,12 @@ def unchanged_by_hand() -> bool:
     return all(names.get(name) == value for name, value in names.get(PARAMETERS, {}).items())
 
 
-def show_by_hand(shown: object) -> None:
+def show_by_hand(product: object) -> None:
     """Display a figure or a table in the notebook, unless the runner runs it."""
     if by_hand():
         from IPython.display import display
 
-        display(shown)
+        display(product)
 
 
 @cache

@@ -52,7 +52,7 @@ def escaped(line: str) -> str:
 def escaped_words(text: object) -> str:
     """Escape a document's text for Markdown, except for the formulas between dollar signs."""
     parts = re.split(r"(\$[^$]+\$)", " ".join(str(text).split()))
-    return "".join(part if n % 2 else escaped(part) for n, part in enumerate(parts))
+    return "".join(piece if n % 2 else escaped(piece) for n, piece in enumerate(parts))
 
 
 _GREEK = "alpha|beta|gamma|delta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|psi"
@@ -79,8 +79,8 @@ def typeset_symbols(text: str) -> str:
     return "".join(p if n % 2 else _SYMBOL.sub(_formula, p) for n, p in enumerate(parts))
 
 
-def _formula(found: re.Match[str]) -> str:
-    base, star, sub, sup = found.group("base", "star", "sub", "sup")
+def _formula(match: re.Match[str]) -> str:
+    base, star, sub, sup = match.group("base", "star", "sub", "sup")
     letter = base if len(base) == 1 else f"\\{base}"
     if sub == "hat":
         letter, sub = rf"\hat {letter}", None
@@ -108,9 +108,9 @@ def with_powers(text: str) -> str:
     return re.sub(r"(?<![\w.])(\d[\d.]*)e([-+]?\d+)\b", _power, text)
 
 
-def _power(found: re.Match[str]) -> str:
+def _power(match: re.Match[str]) -> str:
     """Write a number and its exponent of ten with a power."""
-    number, exponent = found[1], int(found[2])
+    number, exponent = match[1], int(match[2])
     if exponent == 0:
         return number
     power = "10" + str(exponent).translate(_RAISED)
@@ -131,7 +131,7 @@ def as_mathtext(text: object) -> str:
 def as_tex(text: object) -> str:
     """Escape a text for a field of a BibTeX entry."""
     line = " ".join(str(text).split())
-    return re.sub(r"[&%$#_{}\\~^]", lambda found: _TEX_WORDS.get(found[0], f"\\{found[0]}"), line)
+    return re.sub(r"[&%$#_{}\\~^]", lambda match: _TEX_WORDS.get(match[0], f"\\{match[0]}"), line)
 
 
 def as_cell(value: Any) -> Any:
@@ -200,8 +200,8 @@ def within(value: float, low: float, high: float, style: str = ".3f") -> str:
     ('0.980 (0.970 to 0.991)', '1.000', '1.000')
     """
     text = format(value, style)
-    known = math.isfinite(low) and apart(low, high, style)
-    return f"{text} ({format(low, style)} to {format(high, style)})" if known else text
+    differs = math.isfinite(low) and apart(low, high, style)
+    return f"{text} ({format(low, style)} to {format(high, style)})" if differs else text
 
 
 def span(low: float, high: float, style: str) -> str:

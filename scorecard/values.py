@@ -67,17 +67,17 @@ class Loader(yaml.SafeLoader):
         return values
 
 
-def _yaml_error(problem: str, place: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=place.start_mark)
+def _yaml_error(problem: str, node: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
 def _add_scalar(kind: str, pattern: str, first: str, read: Callable[[str], Any]) -> None:
     """Register a tag's resolver and constructor: plain scalars that match a pattern."""
-    words = re.compile(pattern)
+    syntax = re.compile(pattern)
 
     def construct(loader: Loader, node: yaml.ScalarNode) -> Any:
         text: str = loader.construct_scalar(node)
-        if not words.fullmatch(text):
+        if not syntax.fullmatch(text):
             raise _yaml_error(f"{text!r:.40} is no {kind}", node)
         try:
             return read(text)
@@ -164,9 +164,9 @@ def read_values(path: Path) -> dict[str, Any]:
     return content
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, names: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` with the known name most like `name`, if one is close."""
-    near = difflib.get_close_matches(name, list(known), 1)
+    near = difflib.get_close_matches(name, list(names), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

@@ -101,15 +101,19 @@ def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> J
     _check_kind(row, claim.missing, UNDETERMINED, "is left undetermined")
     _check_kind(row, claim.basis == "judged", JUDGED, "is judged by a person")
     _check_kind(row, claim.assumes, (*NUMERIC, *VERBAL), "rests on choices (assumes)")
-    found = _verdict(row, claim, figures)
-    basis = "" if found.verdict == "not determined" else claim.basis
-    found = replace(found, basis=basis, proof=claim.proof, assumes=claim.assumes, code=claim.code)
-    if found.verdict in CONDITIONAL:
+    judgement = _verdict(row, claim, figures)
+    basis = "" if judgement.verdict == "not determined" else claim.basis
+    judgement = replace(
+        judgement, basis=basis, proof=claim.proof, assumes=claim.assumes, code=claim.code
+    )
+    if judgement.verdict in CONDITIONAL:
         parts = (claim.condition, *claim.assumes)
-        found = replace(found, condition="; ".join(part for part in parts if part))
-    if found.verdict in REASONED:
-        _require(row, found.reason, "a reason (because, evidence or missing)")
-    return found
+        judgement = replace(
+            judgement, condition="; ".join(condition for condition in parts if condition)
+        )
+    if judgement.verdict in REASONED:
+        _require(row, judgement.reason, "a reason (because, evidence or missing)")
+    return judgement
 
 
 def _check_kind(row: Printed, value: Any, kinds: Collection[str], what: str) -> None:
@@ -215,12 +219,12 @@ def _compare(row: Printed, printed: str, value: float, interval: Any) -> str:
 
 def _printed_number(row: Printed, text: str) -> tuple[float, float]:
     """Return a printed number and half its rounding unit."""
-    found = _NUMBER.fullmatch(text.strip())
-    if found is None:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
         raise RecordError(f"{row.id}: {row.printed!r} is not a number; it can only be missing")
-    mantissa, _, exponent = found[0].lower().partition("e")
+    mantissa, _, exponent = match[0].lower().partition("e")
     digits = len(mantissa.partition(".")[2]) - int(exponent or 0)
-    return float(found[0]), (row.unit or 10.0**-digits) / 2
+    return float(match[0]), (row.unit or 10.0**-digits) / 2
 
 
 def _judge_statement(row: Printed, claim: Claim) -> Judgement:

@@ -69,11 +69,11 @@ class KeepPunctuation(SphinxPostTransform):
         for formula in list(self.document.findall(nodes.math)):
             after = formula.next_node(descend=False, siblings=True)
             if isinstance(after, nodes.Text) and (marks := _PUNCTUATION.match(after)):
-                parent, place = formula.parent, formula.parent.index(formula)
+                parent, position = formula.parent, formula.parent.index(formula)
                 joined = nodes.inline(
                     "", "", formula, nodes.Text(marks[0]), classes=["book-joined"]
                 )
-                parent[place : place + 2] = [joined, nodes.Text(after[marks.end() :])]
+                parent[position : position + 2] = [joined, nodes.Text(after[marks.end() :])]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

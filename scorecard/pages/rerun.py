@@ -61,15 +61,15 @@ def add_rerun_notes(app: Sphinx, doctree: nodes.document) -> None:
 
 def _rerun_fields(run: dict[str, Any], page: str) -> dict[str, Any]:
     """Return the template's fields on a rerun: its parameters, changed and unchanged."""
-    documents, mine = run["documents"], run["parameters"]
+    documents, values = run["documents"], run["parameters"]
     parameters = find_notebook(Path(page).name).parameters.values()
     return {
         "run": run,
         "page": page,
         "given": run["given"] | {key: file["name"] for key, file in run["files"].items()},
         "documents": documents | _DEFAULTS,
-        "changed": [p for p in parameters if documents[p.name] != mine[p.name]],
-        "same": [p for p in parameters if documents[p.name] == mine[p.name]],
+        "changed": [p for p in parameters if documents[p.name] != values[p.name]],
+        "same": [p for p in parameters if documents[p.name] == values[p.name]],
     }
 
 

@@ -74,8 +74,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register roles, directives and event handlers."""
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole())
-    for part in ("markup", *(f"directives.{name}" for name in DIRECTIVES)):
-        app.setup_extension(f"scorecard.pages.{part}")
+    for extension in ("markup", *(f"directives.{name}" for name in DIRECTIVES)):
+        app.setup_extension(f"scorecard.pages.{extension}")
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)
     app.add_directive("public-names", PublicNames)

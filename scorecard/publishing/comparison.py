@@ -36,19 +36,19 @@ def differences(old: Path, new: Path) -> pd.DataFrame:
                 raise ValueError(f"{name} must be a site of the book with {file}, got {site}")
     old_pages, old_origins = _provenance(old)
     new_pages, new_origins = _provenance(new)
-    found = [line for file, what in TABLES.items() for line in _cells(what, old / file, new / file)]
-    found += _hashes(old, new, old_pages | new_pages)
-    causes = [_cause(old_origins, new_origins, page) if page else "" for *_, page in found]
-    return pd.DataFrame(found, columns=list(COLUMNS[:-1])).assign(cause=causes)
+    lines = [line for file, what in TABLES.items() for line in _cells(what, old / file, new / file)]
+    lines += _hashes(old, new, old_pages | new_pages)
+    causes = [_cause(old_origins, new_origins, page) if page else "" for *_, page in lines]
+    return pd.DataFrame(lines, columns=list(COLUMNS[:-1])).assign(cause=causes)
 
 
-def summary(found: pd.DataFrame) -> str:
+def summary(changes: pd.DataFrame) -> str:
     """Return the number of differences by kind, and a line for each changed verdict."""
-    if found.empty:
+    if changes.empty:
         return "no difference"
-    counts = Counter(zip(found["what"], found["column"], strict=True))
+    counts = Counter(zip(changes["what"], changes["column"], strict=True))
     lines = [f"{number} {what}: {column}" for (what, column), number in counts.most_common()]
-    verdicts = found[(found["what"] == "row") & (found["column"] == "verdict")]
+    verdicts = changes[(changes["what"] == "row") & (changes["column"] == "verdict")]
     lines += [
         f"{row['id']}: {row['old'] or 'absent'} -> {row['new'] or 'absent'} ({row['cause']})"
         for row in verdicts.to_dict("records")
@@ -63,8 +63,8 @@ def _provenance(site: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
     """
     pages: dict[str, str] = {}
     origins: dict[str, dict[str, Any]] = {}
-    for part in ("data", "tables", "figures"):
-        for path in sorted(site.glob(f"{part}/*.json")):
+    for product in ("data", "tables", "figures"):
+        for path in sorted(site.glob(f"{product}/*.json")):
             entry = json.loads(path.read_bytes())
             pages[path.stem] = page = entry["notebook"]
             origins[page] = {name: entry.get(name, {}) for name in ("parameters", "versions")}
@@ -80,10 +80,10 @@ def _cause(
     if old is None or new is None:
         return "the page is in one of the two only"
     causes = []
-    for kind, words in (("parameters", "parameter"), ("versions", "library")):
+    for kind, label in (("parameters", "parameter"), ("versions", "library")):
         before, after = old[kind], new[kind]
         causes += [
-            f"{'random' if name == 'seed' else words} {name}: "
+            f"{'random' if name == 'seed' else label} {name}: "
             f"{before.get(name)} -> {after.get(name)}"
             for name in sorted(before.keys() | after.keys())
             if before.get(name) != after.get(name)

@@ -34,20 +34,20 @@ def dark_svg(svg: str) -> str:
     return "".join(map(_dark_axes, _AXES.split(svg)))
 
 
-def _dark_axes(part: str) -> str:
+def _dark_axes(panel: str) -> str:
     """Change the colours of one panel; text on a colour map stays black."""
-    if not _MAP.search(part):
-        return _COLOUR.sub(_dark_colour, part)
-    frame = _FRAME.search(part)
+    if not _MAP.search(panel):
+        return _COLOUR.sub(_dark_colour, panel)
+    frame = _FRAME.search(panel)
     assert frame is not None
-    left, bottom, right, top = map(float, frame.groups())
+    x_min, y_min, x_max, y_max = map(float, frame.groups())
 
-    def kept(text: re.Match[str]) -> str:
+    def restore_black(text: re.Match[str]) -> str:
         x, y = float(text[3]), float(text[4])
-        on_the_map = left <= x <= right and top <= y <= bottom
+        on_the_map = x_min <= x <= x_max and y_max <= y <= y_min
         return f'{text[1]} fill="#000000"{text[2]}' if on_the_map else text[0]
 
-    return _TEXT.sub(kept, _COLOUR.sub(_dark_colour, part))
+    return _TEXT.sub(restore_black, _COLOUR.sub(_dark_colour, panel))
 
 
 def _dark_colour(match: re.Match[str]) -> str:

@@ -18,10 +18,10 @@ class SiteHandler(http.server.SimpleHTTPRequestHandler):
         try:
             folder = Path(self.directory).resolve()
             opened = (path, path / "index.html", path / "index.htm")
-            inside = all(file.resolve().is_relative_to(folder) for file in opened)
+            is_inside = all(file.resolve().is_relative_to(folder) for file in opened)
         except (OSError, RuntimeError, ValueError):  # a loop of links; a zero in the name
-            inside = False
-        if not inside:
+            is_inside = False
+        if not is_inside:
             self.send_error(404, "File not found")
             return None
         return super().send_head()

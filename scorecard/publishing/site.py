@@ -33,69 +33,69 @@ ERRATA = [
 ]  # fmt: skip
 
 
-def write_data(found: Collation, site: Path) -> None:
+def write_data(collation: Collation, site: Path) -> None:
     """Write the site's data files: figures, tables, data, notebooks, scorecard, errata, manifest.
 
     `site`: a new folder, whose content is copied to the root of the site.
     """
     (site / "notebooks").mkdir(parents=True)
-    for part in PRODUCTS:
-        (site / part).mkdir()
+    for product_kind in PRODUCTS:
+        (site / product_kind).mkdir()
     edition = this_edition()
-    for page, run in found.runs.items():
+    for page, run in collation.runs.items():
         folder = Path(run["folder"])
         shutil.copyfile(folder / "notebook.ipynb", site / "notebooks" / f"{Path(page).name}.ipynb")
         for file in run["files"].values():  # the notebook reads them from its own folder
             shutil.copyfile(folder / file["shipped"], site / "notebooks" / file["shipped"])
-        for part in PRODUCTS:
-            for path in folder.glob(f"{part}/*"):
+        for product_kind in PRODUCTS:
+            for path in folder.glob(f"{product_kind}/*"):
                 if path.suffix != ".json":
-                    shutil.copyfile(path, site / part / path.name)
+                    shutil.copyfile(path, site / product_kind / path.name)
     write_dark_variants(site / "figures")
-    for part in PRODUCTS:
-        _write_products(found, part, site, edition)
+    for product_kind in PRODUCTS:
+        _write_products(collation, product_kind, site, edition)
     for name, columns, rows in (
-        ("scorecard", SCORECARD, _scorecard(found)),
-        ("errata", ERRATA, errata_rows(found)),
+        ("scorecard", SCORECARD, _scorecard(collation)),
+        ("errata", ERRATA, errata_rows(collation)),
     ):
         with (site / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
             table.writeheader()
             table.writerows({k: as_cell(v) for k, v in row.items()} for row in rows)
     write_citation(site, edition)
-    write_json(site / "manifest.json", _manifest(found, site))
-    if found.document:  # a reader's own run is not published
-        write_crate(found, site, edition)
+    write_json(site / "manifest.json", _manifest(collation, site))
+    if collation.document:  # a reader's own run is not published
+        write_crate(collation, site, edition)
 
 
-def _write_products(found: Collation, part: str, site: Path, edition: Edition) -> None:
+def _write_products(collation: Collation, product_kind: str, site: Path, edition: Edition) -> None:
     """Write provenance (and BibTeX, for figures and tables) of each product, and their list."""
-    products = getattr(found, part)
+    products = getattr(collation, product_kind)
     for id, entry in products.items():
-        made = {"commit": edition.commit, "profile": found.profile}
-        path = Path(found.runs[entry["notebook"]]["folder"]) / "machine.json"
-        made |= {"machine": json.loads(path.read_bytes())} if path.exists() else {}
-        write_json(site / part / f"{id}.json", {**entry, **made})
-        if part != "data":
-            cited = bibtex(entry, edition, part=part, document=found.document)
-            (site / part / f"{id}.bib").write_text(cited, encoding="utf-8")
-    data = f"{edition.address if found.document else ''}data/"
+        facts = {"commit": edition.commit, "profile": collation.profile}
+        path = Path(collation.runs[entry["notebook"]]["folder"]) / "machine.json"
+        facts |= {"machine": json.loads(path.read_bytes())} if path.exists() else {}
+        write_json(site / product_kind / f"{id}.json", {**entry, **facts})
+        if product_kind != "data":
+            cited = bibtex(entry, edition, product_kind=product_kind, document=collation.document)
+            (site / product_kind / f"{id}.bib").write_text(cited, encoding="utf-8")
+    data = f"{edition.address if collation.document else ''}data/"
     listed = [
         {key: value for key, value in entry.items() if key != "rows"}
         | {
             "permalink": f"{data}{id}.csv"
-            if part == "data"
-            else permalink(entry, edition.address, document=found.document)
+            if product_kind == "data"
+            else permalink(entry, edition.address, document=collation.document)
         }
         for id, entry in products.items()
     ]
-    write_json(site / f"{part}.json", listed)
+    write_json(site / f"{product_kind}.json", listed)
 
 
-def _scorecard(found: Collation) -> list[dict[str, Any]]:
+def _scorecard(collation: Collation) -> list[dict[str, Any]]:
     """Return the fields of each judged row, of which `SCORECARD` names the columns."""
     rows = []
-    for id, verdict in found.verdicts.items():
+    for id, verdict in collation.verdicts.items():
         low, high = verdict["interval"] or ("", "")
         cells = {"interval_low": low, "interval_high": high}
         cells["assumes"] = "; ".join(verdict["assumes"])
@@ -103,7 +103,7 @@ def _scorecard(found: Collation) -> list[dict[str, Any]]:
     return rows
 
 
-def _manifest(found: Collation, site: Path) -> dict[str, dict[str, str]]:
+def _manifest(collation: Collation, site: Path) -> dict[str, dict[str, str]]:
     """Return the hash of every figure and data file of the site, and of every record."""
     paths = sorted(p for p in site.rglob("*") if p.suffix in {".svg", ".pdf", ".png", ".csv"})
     files = {
@@ -112,6 +112,6 @@ def _manifest(found: Collation, site: Path) -> dict[str, dict[str, str]]:
     }
     records = {
         id: hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
-        for id, entry in sorted({**found.records, **found.values}.items())
+        for id, entry in sorted({**collation.records, **collation.values}.items())
     }
     return {"files": files, "records": records}

@@ -64,10 +64,13 @@ class MarkdownConverter:
         prose: list[str] = []
         while lines:
             line = lines.pop(0)
-            if found := _FENCE.match(line):
-                closing = (n for n, other in enumerate(lines) if other.rstrip() == found["marks"])
+            if opening := _FENCE.match(line):
+                closing = (n for n, other in enumerate(lines) if other.rstrip() == opening["marks"])
                 end = next(closing, len(lines))
-                out += [self._prose(prose), *self._directive(_parse_directive(found, lines[:end]))]
+                out += [
+                    self._prose(prose),
+                    *self._directive(_parse_directive(opening, lines[:end])),
+                ]
                 prose.clear()
                 del lines[: end + 1]
             else:
@@ -102,12 +105,12 @@ class MarkdownConverter:
         explicit = _EXPLICIT.fullmatch(text)
         target = explicit["target"] if explicit else text
         kind, label = index_key(role, target, self.page)
-        found = self.index["targets"][kind].get(label)
-        if found is None:
+        entry = self.index["targets"][kind].get(label)
+        if entry is None:
             return explicit["words"] if explicit else text
-        words, link = text_and_link(found, self.index["address"])
-        words = explicit["words"] if explicit else words
-        return f"[{words}]({link})" if link else words
+        label_text, link = text_and_link(entry, self.index["address"])
+        label_text = explicit["words"] if explicit else label_text
+        return f"[{label_text}]({link})" if link else label_text
 
     def _citation(self, role: str, keys: list[str]) -> str:
         self.cited += keys
@@ -147,22 +150,22 @@ class MarkdownConverter:
         return self.plain(fence.content) if true else ""
 
     def _math(self, fence: Directive) -> str:
-        found = self.index["targets"]["eq"].get(fence.options.get("label"))
-        number = re.fullmatch(r"\(([\d.]+)\)", found[2]) if found else None
+        entry = self.index["targets"]["eq"].get(fence.options.get("label"))
+        number = re.fullmatch(r"\(([\d.]+)\)", entry[2]) if entry else None
         tag = f"\n\\tag{{{number[1]}}}" if number else ""
         return f"$$\n{fence.content}{tag}\n$$"
 
     def _theorem(self, fence: Directive) -> str:
         kind, title = fence.name.removeprefix("prf:"), self._prose([fence.argument])
-        found = self.index["targets"]["prf"].get(fence.options.get("label"))
-        name = found[2] if found and found[2][:1].isupper() else kind.title()
+        entry = self.index["targets"]["prf"].get(fence.options.get("label"))
+        name = entry[2] if entry and entry[2][:1].isupper() else kind.title()
         head = f"*{name}.*" if kind == "proof" else f"**{name}**" + (f" ({title})" if title else "")
         return _block_quote(f"{head}\n\n{self.plain(fence.content)}")
 
     def _dropdown(self, fence: Directive) -> str:
-        inside = self.plain(fence.content)
+        body = self.plain(fence.content)
         return (
-            f"<details><summary>{self._prose([fence.argument])}</summary>\n\n{inside}\n\n</details>"
+            f"<details><summary>{self._prose([fence.argument])}</summary>\n\n{body}\n\n</details>"
         )
 
     def _figure(self, fence: Directive) -> str:
@@ -180,8 +183,8 @@ class MarkdownConverter:
         return f"{caption}\n\n{_markdown_table(table['header'], rows)}"
 
     def _number(self, id: str, kind: str) -> str:
-        found = self.index["targets"]["numref"].get(id)
-        return f"**{found[2]}** " if found and found[2].startswith(kind) else ""
+        entry = self.index["targets"]["numref"].get(id)
+        return f"**{entry[2]}** " if entry and entry[2].startswith(kind) else ""
 
     def _verdicts(self, _: Directive) -> str:
         cells = []
@@ -198,18 +201,18 @@ class MarkdownConverter:
         """Quote notes, tips and the like; directives without content are left out."""
         if not fence.content:
             return ""
-        inside = self.plain(fence.content)
+        body = self.plain(fence.content)
         title = self._prose([fence.argument])
-        return _block_quote(f"**{title}**\n\n{inside}" if title else inside)
+        return _block_quote(f"**{title}**\n\n{body}" if title else body)
 
 
-def _parse_directive(found: re.Match[str], lines: list[str]) -> Directive:
+def _parse_directive(opening: re.Match[str], lines: list[str]) -> Directive:
     options: dict[str, str] = {}
     while lines and (option := _OPTION.match(lines[0])):
         options[option["name"]] = option["value"]
         lines = lines[1:]
     content = "\n".join(lines).strip("\n")
-    return Directive(found["name"], found["argument"].strip(), content, options)
+    return Directive(opening["name"], opening["argument"].strip(), content, options)
 
 
 def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -228,8 +231,8 @@ def _block_quote(text: str) -> str:
 def _bibliography_entry(entry: pybtex.database.Entry) -> str:
     """Return a cited work as one line of text."""
     fields = entry.fields
-    who = ", ".join(str(person) for person in entry.persons["author"])
-    places = (fields.get(name) for name in ("journal", "booktitle", "institution", "howpublished"))
-    where = next(filter(None, places), "")
-    words = [who, fields["title"], where, fields.get("year", ""), fields.get("doi", "")]
-    return ". ".join(str(Text.from_latex(part)).rstrip(".") for part in words if part)
+    authors = ", ".join(str(person) for person in entry.persons["author"])
+    venues = (fields.get(name) for name in ("journal", "booktitle", "institution", "howpublished"))
+    venue = next(filter(None, venues), "")
+    texts = [authors, fields["title"], venue, fields.get("year", ""), fields.get("doi", "")]
+    return ". ".join(str(Text.from_latex(field)).rstrip(".") for field in texts if field)

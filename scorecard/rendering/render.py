@@ -68,7 +68,7 @@ class RenderFailed(RuntimeError):
     """Sphinx failed; the message contains its output."""
 
 
-def render_book(found: Collation, build: Path) -> bool:
+def render_book(collation: Collation, build: Path) -> bool:
     """Render the whole book to ``build/html``.
 
     Returns False if the site was up to date. Raises RenderFailed if Sphinx reports an error or a
@@ -76,43 +76,45 @@ def render_book(found: Collation, build: Path) -> bool:
     """
     stage = empty_folder(build / "stage")
     for path in sorted(source_files()):
-        inside = path.relative_to(BOOK)
-        if inside.parts[0] != "profiles":
-            page = inside.with_suffix("").as_posix()
-            (stage / inside).parent.mkdir(parents=True, exist_ok=True)
-            if page in found.runs and path.suffix == ".md":
-                _stage_run(found, page, stage / page)
+        relative = path.relative_to(BOOK)
+        if relative.parts[0] != "profiles":
+            page = relative.with_suffix("").as_posix()
+            (stage / relative).parent.mkdir(parents=True, exist_ok=True)
+            if page in collation.runs and path.suffix == ".md":
+                _stage_run(collation, page, stage / page)
             else:
-                shutil.copyfile(path, stage / inside)
+                shutil.copyfile(path, stage / relative)
     _stage_config(stage, base_address())
     _stage_proofs(stage)
-    _stage_data(found, stage)
+    _stage_data(collation, stage)
     return _build(stage, build, strict=True)
 
 
-def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = False) -> list[Path]:
+def render_runs(
+    collation: Collation, build: Path, book: Path, *, strict: bool = False
+) -> list[Path]:
     """Render reruns to a site of their own and return their pages.
 
     `book`: the book's own site; if it exists, cross-references become links to it; `strict`:
     whether a warning is an error.
     """
     stage = empty_folder(build / "stage")
-    names = [Path(page).name for page in found.runs]
-    for name, page in zip(names, found.runs, strict=True):
-        _stage_run(found, page, stage / name)
-    for part in ("references.bib", "back/bibliography.md"):
-        shutil.copyfile(BOOK / part, stage / Path(part).name)
-    for part in (*SPHINX_FOLDERS, EXPLORABLES):
-        shutil.copytree(BOOK / part, stage / part)
+    names = [Path(page).name for page in collation.runs]
+    for name, page in zip(names, collation.runs, strict=True):
+        _stage_run(collation, page, stage / name)
+    for name_of_file in ("references.bib", "back/bibliography.md"):
+        shutil.copyfile(BOOK / name_of_file, stage / Path(name_of_file).name)
+    for name_of_file in (*SPHINX_FOLDERS, EXPLORABLES):
+        shutil.copytree(BOOK / name_of_file, stage / name_of_file)
     _stage_config(stage, "")  # reruns are not published
     _stage_proofs(stage)
     chapters = [{"file": name} for name in (*names[1:], "bibliography")]
     contents = {"format": "jb-book", "root": names[0], "chapters": chapters}
     (stage / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
-    for page, run in found.runs.items():
+    for page, run in collation.runs.items():
         notebook = find_notebook(Path(page).name)
         run["documents"] = notebook.resolve(profile_parameters("paper").get(notebook.name, {}))
-    _stage_data(found, stage, {"book": _book_index(book, build / "html")})
+    _stage_data(collation, stage, {"book": _book_index(book, build / "html")})
     _build(stage, build, strict=strict, shared=build.parent / "_static")
     return [build / "html" / f"{name}.html" for name in names]
 
@@ -126,7 +128,7 @@ def _book_index(book: Path, html: Path) -> dict[str, Any]:
     sources = source_index()
     if index := read_index(book):
         built = index["targets"]
-        targets = {kind: known | built[kind] for kind, known in sources["targets"].items()}
+        targets = {kind: entries | built[kind] for kind, entries in sources["targets"].items()}
         return {"address": os.path.relpath(book, html), "targets": targets} | {
             "numbers": index["numbers"]
         }
@@ -149,17 +151,17 @@ def _stage_proofs(stage: Path) -> None:
         shutil.copyfile(path, target)
 
 
-def _stage_run(found: Collation, page: str, target: Path) -> None:
+def _stage_run(collation: Collation, page: str, target: Path) -> None:
     """Stage an executed notebook in place of its source."""
-    folder = Path(found.runs[page]["folder"])
+    folder = Path(collation.runs[page]["folder"])
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder / "notebook.ipynb", target.with_name(f"{target.name}.ipynb"))
 
 
-def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = None) -> None:
-    write_data(found, stage / "_site")
+def _stage_data(collation: Collation, stage: Path, extra: Mapping[str, Any] | None = None) -> None:
+    write_data(collation, stage / "_site")
     (stage / "_site/thumbnails").mkdir()
-    for id in found.figures:
+    for id in collation.figures:
         with Image.open(stage / f"_site/figures/{id}.png") as picture:
             small = picture.convert("RGB")
             small.thumbnail((THUMBNAIL, THUMBNAIL), reducing_gap=2.0)
@@ -167,30 +169,30 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
     runs = {
         page: {key: value for key, value in run.items() if key != "folder"}
         | {"cpu": float((Path(run["folder"]) / "cpu.txt").read_text())}
-        for page, run in found.runs.items()
+        for page, run in collation.runs.items()
     }
     edition = this_edition()
     common = {
         "runs": runs,
         "builds": read_statistics(),
-        "machine": _machine(found),
+        "machine": _machine(collation),
         "repository": repository_address(),
         "edition": asdict(edition)
         | {"version": str(cff()["version"]), "citation": plain_citation(edition)},
-        "errata": errata_rows(found),
+        "errata": errata_rows(collation),
     }
-    write_json(stage / DATA, asdict(found) | common | dict(more or {}))
+    write_json(stage / DATA, asdict(collation) | common | dict(extra or {}))
 
 
-def _machine(found: Collation) -> dict[str, str]:
+def _machine(collation: Collation) -> dict[str, str]:
     """Return the machine of the runs, by property; different values are joined by commas."""
-    known: dict[str, list[str]] = {}
-    for run in found.runs.values():
+    properties: dict[str, list[str]] = {}
+    for run in collation.runs.values():
         path = Path(run["folder"]) / "machine.json"
         machine = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         for name, value in machine.items():
-            known.setdefault(name, []).append(value)
-    return {name: ", ".join(sorted(set(values))) for name, values in known.items()}
+            properties.setdefault(name, []).append(value)
+    return {name: ", ".join(sorted(set(values))) for name, values in properties.items()}
 
 
 def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None) -> bool:
@@ -200,28 +202,28 @@ def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None
     """
     key = _key(stage)
     html = build / "html"
-    there = (html / KEY).exists() and (html / "index.html").exists()
-    new = not (there and (html / KEY).read_text() == key)
+    is_complete = (html / KEY).exists() and (html / "index.html").exists()
+    new = not (is_complete and (html / KEY).read_text() == key)
     if new:
-        with _rendered(stage, build, "html", strict) as made:
-            shutil.copytree(stage / "_site", made, dirs_exist_ok=True)
-            _write_notebooks(stage, made)
+        with _rendered(stage, build, "html", strict) as site:
+            shutil.copytree(stage / "_site", site, dirs_exist_ok=True)
+            _write_notebooks(stage, site)
             if shared:
-                move_to_shared(made, html, shared)
-            (made / KEY).write_text(key)
-            replace_folder(made, html)
+                move_to_shared(site, html, shared)
+            (site / KEY).write_text(key)
+            replace_folder(site, html)
     shutil.rmtree(build / "rendering", ignore_errors=True)
     for name in COPIED_FILES:
         replace_file(html / name, build / name)
     return new
 
 
-def _write_notebooks(stage: Path, made: Path) -> None:
+def _write_notebooks(stage: Path, site: Path) -> None:
     """Make the notebooks of a new site portable."""
     data = json.loads((stage / DATA).read_text(encoding="utf-8"))
-    index = read_index(made) or data.get("book") or source_index()
-    write_notebooks(data, index | {"address": base_address().rstrip("/")}, made)
-    update_notebook_sizes(made)
+    index = read_index(site) or data.get("book") or source_index()
+    write_notebooks(data, index | {"address": base_address().rstrip("/")}, site)
+    update_notebook_sizes(site)
 
 
 def render_single(build: Path) -> Path:
@@ -233,8 +235,8 @@ def render_single(build: Path) -> Path:
     contents = yaml.safe_load((stage / "_toc.yml").read_text(encoding="utf-8"))
     ordered = yaml.safe_dump(print_contents(contents), sort_keys=False)
     (stage / "_toc.yml").write_text(ordered, encoding="utf-8")
-    with _rendered(stage, build, "singlehtml", strict=False) as made:
-        replace_folder(made, build / "singlehtml")
+    with _rendered(stage, build, "singlehtml", strict=False) as site:
+        replace_folder(site, build / "singlehtml")
     return build / "singlehtml" / "index.html"
 
 
@@ -271,7 +273,12 @@ def _sphinx(stage: Path, out: Path, builder: str, strict: bool) -> None:
 
 def _key(stage: Path) -> str:
     """Return the cache key of the site: a hash of all files that the pages depend on."""
-    code = [path for part in _PAGE_CODE for path in (ROOT / part).rglob("*") if path.is_file()]
+    code = [
+        path
+        for folder_name in _PAGE_CODE
+        for path in (ROOT / folder_name).rglob("*")
+        if path.is_file()
+    ]
     lock = ROOT / "requirements.lock"
     staged = [path for path in stage.rglob("*") if path.is_file()]
     api = [
@@ -294,14 +301,14 @@ def _digest(files: Iterable[Path], *roots: Path) -> str:
     return digest.hexdigest()
 
 
-def move_to_shared(made: Path, site: Path, shared: Path) -> None:
+def move_to_shared(new_site: Path, site: Path, shared: Path) -> None:
     """Move the static files of a new site to a folder of shared copies, and update its links.
 
     Styles, scripts and fonts are thirty times as large as the page of a rerun. A copy is named by
     the hash of its content and never changed: sites with other static files have another copy, and
     concurrent builds do not conflict. `made`: the new site, in a temporary folder.
     """
-    own = made / "_static"
+    own = new_site / "_static"
     copy = shared / _digest((path for path in own.rglob("*") if path.is_file()), own)[:12]
     shared.mkdir(parents=True, exist_ok=True)
     try:
@@ -310,7 +317,7 @@ def move_to_shared(made: Path, site: Path, shared: Path) -> None:
         if not copy.is_dir():
             raise
         shutil.rmtree(own)  # the same files are shared already
-    there = Path(os.path.relpath(copy, site)).as_posix()
-    for page in made.rglob("*.html"):
+    link = Path(os.path.relpath(copy, site)).as_posix()
+    for page in new_site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        page.write_text(_STATIC.sub(rf"\g<before>\g<up>{there}/", text), encoding="utf-8")
+        page.write_text(_STATIC.sub(rf"\g<before>\g<up>{link}/", text), encoding="utf-8")

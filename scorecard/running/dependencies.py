@@ -27,14 +27,14 @@ def result_key(
     """Return the cache key: a hash that changes whenever the result may change."""
     code = "\n".join(c.source for c in notebook.content.cells if c.cell_type == "code")
     digest = hashlib.sha256()
-    for part in (
+    for content in (
         notebook.path.read_bytes(),
         json.dumps(parameters, sort_keys=True).encode(),
         json.dumps(file_facts(files), sort_keys=True).encode(),
         (ROOT / "requirements.lock").read_bytes(),
         words.words_of_page(notebook.name).encode(),
     ):
-        digest.update(hashlib.sha256(part).digest())
+        digest.update(hashlib.sha256(content).digest())
     names = imported_names(code)
     digest.update(fingerprint.fingerprint(names).encode())
     for path in sorted({*_data_files(fingerprint.modules_behind(names)), *_data(prints.FOLDER)}):

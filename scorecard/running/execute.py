@@ -53,7 +53,7 @@ class Kernels:
         return error
 
     def _execute_once(self, folder: Path) -> str:
-        given = json.loads((folder / "run.json").read_text(encoding="utf-8"))["given"]
+        parameters = json.loads((folder / "run.json").read_text(encoding="utf-8"))["given"]
         manager = AsyncKernelManager(kernel_name="python3")
         warm = WarmProvisioner(parent=manager, kernel_spec=manager.kernel_spec)
         manager.provisioner = warm
@@ -73,7 +73,7 @@ class Kernels:
                 notebook = papermill.execute_notebook(
                     folder / "input.ipynb",
                     None,
-                    parameters=given,
+                    parameters=parameters,
                     km=manager,
                     kernel_name="python3",
                     progress_bar=False,

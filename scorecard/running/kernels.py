@@ -165,7 +165,7 @@ def _record_compilation_time(path: Path) -> None:
     from numba.core import event
 
     class Compilation(event.Listener):  # type: ignore[misc]
-        depth, began, taken = 0, 0.0, 0.0
+        depth, began, seconds = 0, 0.0, 0.0
 
         def on_start(self, event: Any) -> None:
             if self.depth == 0:
@@ -175,8 +175,8 @@ def _record_compilation_time(path: Path) -> None:
         def on_end(self, event: Any) -> None:
             self.depth -= 1
             if self.depth == 0:
-                self.taken += time.process_time() - self.began
-                path.write_text(f"{self.taken:.1f}\n")
+                self.seconds += time.process_time() - self.began
+                path.write_text(f"{self.seconds:.1f}\n")
 
     event.register("numba:compile", Compilation())
 

@@ -28,13 +28,13 @@ def lab_folder(build: Path) -> Path:
     folder = build / "lab"
     folder.mkdir(exist_ok=True)
     record = folder / COPY_HASHES
-    made = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    hashes = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
     for notebook in notebooks:
         copy = folder / notebook.name
-        if not copy.exists() or _hash(copy) == made.get(notebook.name):
+        if not copy.exists() or _hash(copy) == hashes.get(notebook.name):
             shutil.copyfile(notebook, copy)
-            made[notebook.name] = _hash(copy)
-    write_json(record, made)
+            hashes[notebook.name] = _hash(copy)
+    write_json(record, hashes)
     return folder
 
 

@@ -77,8 +77,12 @@ class Parameter:
     @property
     def ends(self) -> set[str]:
         """Names that are ends of the range: N, or other parameters."""
-        found = _INTERVAL.fullmatch(self.allowed)
-        return {end for end in found.group(2, 3) if end[0].isalpha()} - {"inf"} if found else set()
+        interval = _INTERVAL.fullmatch(self.allowed)
+        return (
+            {end for end in interval.group(2, 3) if end[0].isalpha()} - {"inf"}
+            if interval
+            else set()
+        )
 
     def check(self, value: Any, numbers: Mapping[str, Any]) -> Any:
         """Return `value` if it is of the type and in the range, by the rules of the module.
@@ -118,7 +122,7 @@ class Parameter:
             if len(values) != len(self.default):
                 size = len(self.default)
                 raise ParameterError(f"{self.name} must hold {size} values, got {values!r:.80}")
-        elif any(value in values[:place] for place, value in enumerate(values)):
+        elif any(value in values[:position] for position, value in enumerate(values)):
             raise ParameterError(f"{self.name} must hold each value once, got {values!r:.80}")
 
 
@@ -153,19 +157,19 @@ class Notebook:
         Raises ParameterError if a line of the parameters cell is not of the form that the module
         describes.
         """
-        found: dict[str, Parameter] = {}
+        declared: dict[str, Parameter] = {}
         for line in self._declarations:
             if line.startswith("#"):  # a relation, of which `relations` has the rules
                 continue
             parameter = self._parse_line(line)
-            earlier = {p.name for p in found.values() if p.type in {"int", "float"}}
+            earlier = {p.name for p in declared.values() if p.type in {"int", "float"}}
             if unknown := parameter.ends - {_ROWS} - earlier:
                 raise ParameterError(
                     f"{self.path.name}: the range of {parameter.name} must name an earlier number, "
                     f"got {', '.join(sorted(unknown))}"
                 )
-            found[parameter.name] = parameter
-        return found
+            declared[parameter.name] = parameter
+        return declared
 
     @cached_property
     def relations(self) -> list[Relation]:
@@ -173,7 +177,7 @@ class Notebook:
 
         Raises ParameterError if a line is malformed, or names what is no parameter of the page.
         """
-        found = []
+        declared = []
         for line in filter(re.compile("#").match, self._declarations):
             parts = _RELATION.fullmatch(line)
             if parts is None:
@@ -187,8 +191,8 @@ class Notebook:
                     f"{self.path.name}: the relation {relation.text!r} must name parameters of the "
                     f"page, got {', '.join(sorted(unknown))}"
                 )
-            found.append(relation)
-        return found
+            declared.append(relation)
+        return declared
 
     @property
     def _declarations(self) -> list[str]:
@@ -197,13 +201,13 @@ class Notebook:
         lines = (line.strip() for c in cells for line in c.source.splitlines())
         return [line for line in lines if line]
 
-    def resolve(self, given: Mapping[str, Any], table: Sized | None = None) -> dict[str, Any]:
+    def resolve(self, values: Mapping[str, Any], table: Sized | None = None) -> dict[str, Any]:
         """Check given parameters and fill in the defaults.
 
         `table`: the reader's own table, whose rows set N in the ranges. Raises ParameterError
         naming the parameter, the value and what is allowed.
         """
-        unknown = [name for name in given if name not in self.parameters]
+        unknown = [name for name in values if name not in self.parameters]
         if unknown:
             raise ParameterError(
                 f"{self.name} has no parameter {unknown[0]!r:.80}"
@@ -211,14 +215,14 @@ class Notebook:
                 + ("; ".join(self.describe()) or "none")
             )
         for name in FILES:
-            if given.get(name):
+            if values.get(name):
                 raise ParameterError(f"{name} must be given as a file, with {name.upper()}=")
         numbers: dict[str, Any] = {}
         named = [p.ends for p in self.parameters.values()] + [{*r.names} for r in self.relations]
         if _ROWS in set().union(*named):
             numbers[_ROWS] = len(self._default_table() if table is None else table)
         for parameter in self.parameters.values():
-            value = given.get(parameter.name, parameter.default)
+            value = values.get(parameter.name, parameter.default)
             file = parameter.name in FILES
             numbers[parameter.name] = value if file else parameter.check(value, numbers)
         for relation in self.relations:
@@ -228,8 +232,8 @@ class Notebook:
 
     def _default_table(self) -> Sized:
         """Return what the documents have in place of a reader's own file."""
-        taken = next((name for name in FILES if name in self.parameters), FILES[0])
-        table: Sized = _table_reader(taken, "default")()
+        file_parameter = next((name for name in FILES if name in self.parameters), FILES[0])
+        table: Sized = _table_reader(file_parameter, "default")()
         return table
 
     def describe(self) -> list[str]:
@@ -241,22 +245,22 @@ class Notebook:
         ]
 
     def _parse_line(self, line: str) -> Parameter:
-        found = _LINE.fullmatch(line.strip())
-        parts = found["help"].split(";", 2) if found else []
-        if found is None or len(parts) != 3 or found["type"] not in (*_TYPES, *_LISTS):
+        match = _LINE.fullmatch(line.strip())
+        parts = match["help"].split(";", 2) if match else []
+        if match is None or len(parts) != 3 or match["type"] not in (*_TYPES, *_LISTS):
             raise ParameterError(
                 f"{self.path.name}: a line of the parameters cell must read "
                 f"'name: type = default  # unit; range; description', got {line!r}"
             )
-        default = parse_value(found["default"])
-        unit, allowed, description = (part.strip() for part in parts)
+        default = parse_value(match["default"])
+        unit, allowed, description = (text.strip() for text in parts)
         is_range = allowed == "any" or _INTERVAL.fullmatch(allowed) or _SET.fullmatch(allowed)
-        if found["name"] not in FILES and not is_range:
+        if match["name"] not in FILES and not is_range:
             raise ParameterError(
-                f"{self.path.name}: the range of {found['name']} must be an interval, "
+                f"{self.path.name}: the range of {match['name']} must be an interval, "
                 f"a set or 'any', got {allowed!r}"
             )
-        return Parameter(found["name"], found["type"], default, unit, allowed, description)
+        return Parameter(match["name"], match["type"], default, unit, allowed, description)
 
 
 @dataclass(frozen=True)
@@ -296,14 +300,14 @@ def all_notebooks() -> dict[str, Notebook]:
 
     Raises ParameterError if two of them have the same name.
     """
-    place = {path: n for n, path in enumerate(_contents())}
+    position = {path: n for n, path in enumerate(_contents())}
     paths = [path for path in _pages() if "kernelspec:" in path.read_text("utf-8")[:400]]
-    found: dict[str, Notebook] = {}
-    for path in sorted(paths, key=lambda path: (place.get(path, len(place)), path)):
-        if path.stem in found:
-            raise ParameterError(f"{found[path.stem].path} and {path} have the same name")
-        found[path.stem] = Notebook(path)
-    return found
+    notebooks: dict[str, Notebook] = {}
+    for path in sorted(paths, key=lambda path: (position.get(path, len(position)), path)):
+        if path.stem in notebooks:
+            raise ParameterError(f"{notebooks[path.stem].path} and {path} have the same name")
+        notebooks[path.stem] = Notebook(path)
+    return notebooks
 
 
 def check_contents() -> None:
@@ -319,9 +323,9 @@ def _contents() -> list[Path]:
     def walk(entry: Mapping[str, Any]) -> Iterator[Path]:
         if name := entry.get("file", entry.get("root")):
             yield BOOK / f"{name}.md"
-        for inside in ("parts", "chapters", "sections"):
-            for more in entry.get(inside, []):
-                yield from walk(more)
+        for level in ("parts", "chapters", "sections"):
+            for child in entry.get(level, []):
+                yield from walk(child)
 
     return list(walk(yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))))
 
@@ -334,8 +338,8 @@ def _pages() -> list[Path]:
 
 def source_files() -> Iterator[Path]:
     """Yield the source files below ``book/``, without output of builds and of Jupyter."""
-    for folder, inside, names in os.walk(BOOK):
-        inside[:] = [name for name in inside if name in SPHINX_FOLDERS or name[0] not in "_."]
+    for folder, folders, names in os.walk(BOOK):
+        folders[:] = [name for name in folders if name in SPHINX_FOLDERS or name[0] not in "_."]
         yield from (Path(folder, name) for name in names)
 
 
@@ -400,21 +404,21 @@ def _choices(allowed: str) -> list[str]:
 
 def _constraint(allowed: str, kind: type) -> Any:
     """Return the pydantic constraint of a range."""
-    found = _INTERVAL.fullmatch(allowed)
-    if found:
-        low, high = (_number(end) for end in found.group(2, 3))
+    interval = _INTERVAL.fullmatch(allowed)
+    if interval:
+        low, high = (_number(end) for end in interval.group(2, 3))
         bounds = {
-            "ge" if found["left"] == "[" else "gt": low,
-            "le" if found["right"] == "]" else "lt": high,
+            "ge" if interval["left"] == "[" else "gt": low,
+            "le" if interval["right"] == "]" else "lt": high,
         }
         return Field(**{k: v for k, v in bounds.items() if kind is float or math.isfinite(v)})
     if allowed == "any":
         return Field()
     choices = _choices(allowed)
-    known = choices if kind is str else [_number(choice) for choice in choices]
+    values_allowed = choices if kind is str else [_number(choice) for choice in choices]
 
     def among(value: Any) -> Any:
-        assert value in known
+        assert value in values_allowed
         return value
 
     return AfterValidator(among)

@@ -68,8 +68,8 @@ class Relation:
     def check(self, values: Mapping[str, Any]) -> None:
         """Raise ParameterError with the relation, its reason and the values if it does not hold."""
         if not self._holds(values):
-            given = ", ".join(f"{name} = {values[name]!r:.80}" for name in self.names)
-            raise ParameterError(f"{self.text} must hold ({self.reason}), got {given}")
+            assignments = ", ".join(f"{name} = {values[name]!r:.80}" for name in self.names)
+            raise ParameterError(f"{self.text} must hold ({self.reason}), got {assignments}")
 
 
 def _malformed(text: str) -> ParameterError:
@@ -82,15 +82,15 @@ def _malformed(text: str) -> ParameterError:
 def _relation(node: ast.expr, text: str) -> Term:
     """Return the function that decides the whole tree from the parameters' values."""
     match node:
-        case ast.Call(func=ast.Name(id=name), args=[ast.Name() as inside], keywords=[]) if (
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name() as argument], keywords=[]) if (
             name in _OF_A_LIST
         ):
-            ordered, of = _OF_A_LIST[name], _term(inside, text)
-            return lambda values: ordered(of(values))
+            ordered, argument_term = _OF_A_LIST[name], _term(argument, text)
+            return lambda values: ordered(argument_term(values))
         case ast.Compare(left=first, ops=signs, comparators=others) if all(
             type(sign) in _ORDERS for sign in signs
         ):
-            terms = [_term(part, text) for part in (first, *others)]
+            terms = [_term(operand, text) for operand in (first, *others)]
             orders = [_ORDERS[type(sign)] for sign in signs]
 
             def holds(values: Mapping[str, Any]) -> bool:
@@ -109,11 +109,15 @@ def _term(node: ast.expr, text: str) -> Term:
         case ast.Name(id=name) if name not in FUNCTIONS:
             return lambda values: values[name]
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SUMS:
-            one, other, combine = _term(left, text), _term(right, text), _SUMS[type(sign)]
-            return lambda values: combine(one(values), other(values))
-        case ast.Call(func=ast.Name(id=name), args=[ast.Name() as inside], keywords=[]) if (
+            left_term, right_term, combine = (
+                _term(left, text),
+                _term(right, text),
+                _SUMS[type(sign)],
+            )
+            return lambda values: combine(left_term(values), right_term(values))
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name() as argument], keywords=[]) if (
             name in _NUMBERS
         ):
-            function, of = _NUMBERS[name], _term(inside, text)
-            return lambda values: function(of(values))
+            function, argument_term = _NUMBERS[name], _term(argument, text)
+            return lambda values: function(argument_term(values))
     raise _malformed(text)

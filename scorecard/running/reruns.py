@@ -22,7 +22,7 @@ from scorecard.values import ParameterError
 
 def rerun_job(
     name: str,
-    given: Mapping[str, Any],
+    changes: Mapping[str, Any],
     sources_path: str = "",
     trace_path: str = "",
     *,
@@ -46,7 +46,7 @@ def rerun_job(
             if not files[-1].content.strip():
                 raise ParameterError(f"{path}: the file is empty")
             table = read_table(notebook.parameters[parameter], path)
-    parameters = notebook.resolve(given, table)
+    parameters = notebook.resolve(changes, table)
     try:
         check_together(name, table, parameters | {"sources": sources_path, "trace": trace_path})
     except ValueError as error:

@@ -63,8 +63,8 @@ class Job:
     def up_to_date(self) -> bool:
         """Whether there is a complete result with the same cache key."""
         path = self.target / "run.json"
-        there = path.exists() and (self.target / "cpu.txt").exists()
-        return there and json.loads(path.read_text(encoding="utf-8"))["key"] == self.key
+        is_complete = path.exists() and (self.target / "cpu.txt").exists()
+        return is_complete and json.loads(path.read_text(encoding="utf-8"))["key"] == self.key
 
     @property
     def expected_seconds(self) -> float | None:
@@ -160,10 +160,10 @@ def run(
                     outcome = f"{job.expected_seconds:.1f} s"
                     if (warned := job.target / WARNINGS).exists():
                         outcome += f", with warnings: {display_path(warned)}"
-                left = [other for future, other in running.items() if not future.done()]
+                unfinished = [other for future, other in running.items() if not future.done()]
                 progress.update()
                 line = f"[{number} of {len(waiting)}] {job.notebook.page}: {outcome}"
-                progress.write(line + _estimate(left, workers, " left"), file=sys.stdout)
+                progress.write(line + _estimate(unfinished, workers, " left"), file=sys.stdout)
                 sys.stdout.flush()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -179,24 +179,24 @@ def start_order(jobs: list[Job]) -> list[Job]:
     with an empty cache, both would compile them.
     """
     longest = sorted(jobs, key=lambda job: job.expected_seconds or float("inf"), reverse=True)
-    seen: Counter[str] = Counter()
+    started: Counter[str] = Counter()
 
     def place_in_part(job: Job) -> int:
-        part = job.notebook.page.split("/")[0]
-        seen[part] += 1
-        return seen[part]
+        part_name = job.notebook.page.split("/")[0]
+        started[part_name] += 1
+        return started[part_name]
 
     return sorted(longest, key=place_in_part)
 
 
-def _estimate(jobs: list[Job], workers: int, more: str = "") -> str:
+def _estimate(jobs: list[Job], workers: int, suffix: str = "") -> str:
     """Return a phrase with the estimated time of the jobs; empty if no time is known."""
-    known = [job.expected_seconds or 0.0 for job in jobs]
-    seconds = max([sum(known) / workers, *known])
+    seconds_each = [job.expected_seconds or 0.0 for job in jobs]
+    seconds = max([sum(seconds_each) / workers, *seconds_each])
     if not seconds:
         return ""
     text = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-    return f", about {text}{more}"
+    return f", about {text}{suffix}"
 
 
 def _run(job: Job, kernels: Kernels) -> str:
@@ -221,15 +221,15 @@ def _run(job: Job, kernels: Kernels) -> str:
 def _prepare(job: Job, folder: Path) -> None:
     """Write the notebook, the reader's files and ``run.json`` to a folder."""
     defaults = job.notebook.parameters
-    given = {k: v for k, v in job.parameters.items() if v != defaults[k].default}
+    changed = {k: v for k, v in job.parameters.items() if v != defaults[k].default}
     for file in job.files:
         (folder / file.shipped).write_bytes(file.content)
-        given[file.parameter] = file.shipped
+        changed[file.parameter] = file.shipped
     nbformat.write(job.notebook.content, folder / "input.ipynb")
     facts = {
         "notebook": job.notebook.page,
-        "parameters": {**job.parameters, **given},
-        "given": given,
+        "parameters": {**job.parameters, **changed},
+        "given": changed,
         "document": job.document,
         "profile": job.profile,
         "key": job.key,

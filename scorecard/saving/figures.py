@@ -130,8 +130,8 @@ def save_figure(
             freeze_layout(figure)
             uncover_texts(figure)
             figure.savefig(folder / f"{id}.{NARROW}", metadata=_METADATA["svg"])
-    words = {"caption": " ".join(caption.split()), "alt": " ".join(alt.split())}
-    write_provenance("figure", folder, {"id": id, **words, "instances": instances})
+    texts = {"caption": " ".join(caption.split()), "alt": " ".join(alt.split())}
+    write_provenance("figure", folder, {"id": id, **texts, "instances": instances})
     plt.close(figure)
     show_by_hand(figure)
 
@@ -146,7 +146,7 @@ def _warn_once_of_missing_glyphs() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         yield
     lacking = {
-        chr(int(found[1])) for w in caught if (found := _MISSING_GLYPH.match(str(w.message)))
+        chr(int(match[1])) for w in caught if (match := _MISSING_GLYPH.match(str(w.message)))
     }
     for w in caught:
         if not _MISSING_GLYPH.match(str(w.message)):
@@ -168,8 +168,8 @@ def freeze_layout(figure: Figure) -> None:
         engine.execute(figure)
         figure.set_layout_engine(None)
     for axes in figure.axes:
-        place = axes.get_position(original=True)
-        axes.set_position(Bbox(place.get_points().round(9)))
+        position = axes.get_position(original=True)
+        axes.set_position(Bbox(position.get_points().round(9)))
         axes.set_in_layout(True)  # for the narrow layout: setting a position takes it out
 
 
@@ -180,7 +180,7 @@ def uncover_texts(figure: Figure) -> None:
     shows what lies below it, nothing is changed.
     """
     for axes in figure.axes:
-        if any(isinstance(one, QuadMesh) for one in axes.collections):
+        if any(isinstance(artist, QuadMesh) for artist in axes.collections):
             continue
         curves = [
             line.get_path().transformed(line.get_transform())
@@ -196,8 +196,10 @@ def uncover_texts(figure: Figure) -> None:
             legend.get_frame().set(facecolor="white", edgecolor="none", alpha=1.0)
 
 
-def _is_crossed(part: Text | Legend, curves: list[Curve]) -> bool:
+def _is_crossed(artist: Text | Legend, curves: list[Curve]) -> bool:
     """Whether a curve crosses the part of a text or legend that lies within its panel."""
-    assert part.axes is not None
-    shown = Bbox.intersection(part.get_window_extent(), part.axes.bbox)
-    return shown is not None and any(curve.intersects_bbox(shown, filled=False) for curve in curves)
+    assert artist.axes is not None
+    visible = Bbox.intersection(artist.get_window_extent(), artist.axes.bbox)
+    return visible is not None and any(
+        curve.intersects_bbox(visible, filled=False) for curve in curves
+    )

@@ -45,7 +45,7 @@ def reflow(figure: Figure) -> None:
     panels = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
     columns = 1 if len(panels) <= _ONE_COLUMN else 2
     rows = -(-len(panels) // columns)
-    each = figure.get_size_inches()[1] / _grid(panels[0]).nrows
+    row_height = figure.get_size_inches()[1] / _grid(panels[0]).nrows
     figure.set_layout_engine("constrained")
     _stack(figure, panels, rows, columns)
     for text in figure.findobj(Text):
@@ -56,14 +56,14 @@ def reflow(figure: Figure) -> None:
             _wrap(text, WIDTH - 0.2)
     for axes in panels:
         _wrap_names(axes.yaxis)
-    figure.set_size_inches(WIDTH, each * rows + 0.17 * lines + 0.15)
+    figure.set_size_inches(WIDTH, row_height * rows + 0.17 * lines + 0.15)
     titles = {text: text.get_text() for axes in panels for text in _titles(axes)}
     # The constrained layout reserves width for titles: break long ones before it runs.
     for text in titles:
         _wrap(text, 1.5 * WIDTH / columns)
     figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]
-    for text, words in titles.items():
-        text.set_text(words)
+    for text, original in titles.items():
+        text.set_text(original)
     for axes in panels:
         _wrap_panel_labels(axes)
         _separate_tick_labels(axes.xaxis)
@@ -73,9 +73,9 @@ def reflow(figure: Figure) -> None:
 
 
 def _grid(axes: Axes) -> GridSpecBase:
-    place = axes.get_subplotspec()
-    assert place is not None
-    return place.get_gridspec()
+    spec = axes.get_subplotspec()
+    assert spec is not None
+    return spec.get_gridspec()
 
 
 def _stack(figure: Figure, panels: list[Axes], rows: int, columns: int) -> None:
@@ -100,8 +100,8 @@ def _stack(figure: Figure, panels: list[Axes], rows: int, columns: int) -> None:
 def _panel_with_row_label(axes: Axes, panels: list[Axes]) -> Axes:
     """Return the panel of the same row whose vertical axis has a label, or else the panel."""
     row = axes.get_subplotspec().rowspan.start  # type: ignore[union-attr]
-    mates = [one for one in panels if one.get_subplotspec().rowspan.start == row]  # type: ignore[union-attr]
-    return next((one for one in (axes, *mates) if one.get_ylabel()), axes)
+    mates = [panel for panel in panels if panel.get_subplotspec().rowspan.start == row]  # type: ignore[union-attr]
+    return next((panel for panel in (axes, *mates) if panel.get_ylabel()), axes)
 
 
 def _move_legends_below(figure: Figure, panels: list[Axes]) -> int:
@@ -180,10 +180,10 @@ def _wrap(text: Text, inches: float) -> None:
     text.set_text(_wrapped_text(text.get_text(), inches, float(text.get_fontsize())))
 
 
-def _wrapped_text(words: str, inches: float, size: float) -> str:
+def _wrapped_text(text: str, inches: float, size: float) -> str:
     """Wrap lines that are too wide; a formula is never broken and counts its visible letters."""
     letters = int(inches * 72 / (_LETTER_ASPECT * size))
-    return "\n".join(_wrapped_line(line, letters) for line in words.split("\n"))
+    return "\n".join(_wrapped_line(line, letters) for line in text.split("\n"))
 
 
 def _wrapped_line(line: str, letters: int) -> str:
@@ -209,9 +209,9 @@ def _tokens(line: str, letters: int) -> Iterator[str]:
             yield word
 
 
-def _visible_text(words: str) -> str:
+def _visible_text(text: str) -> str:
     """Return text without TeX commands and delimiters, to estimate its width."""
-    return re.sub(r"\\[a-zA-Z]+|[${}^_\\]", "", re.sub(r"\\(?=[a-zA-Z]+)", r"x\\", words))
+    return re.sub(r"\\[a-zA-Z]+|[${}^_\\]", "", re.sub(r"\\(?=[a-zA-Z]+)", r"x\\", text))
 
 
 def _separate_tick_labels(axis: Axis) -> None:
@@ -219,10 +219,10 @@ def _separate_tick_labels(axis: Axis) -> None:
     labels = [label for label in axis.get_ticklabels() if label.get_text()]
     boxes = {label: label.get_window_extent() for label in labels}
     labels.sort(key=lambda label: boxes[label].x0)
-    if all(boxes[right].x0 > boxes[left].x1 + 2 for left, right in pairwise(labels)):
+    if all(boxes[after].x0 > boxes[before].x1 + 2 for before, after in pairwise(labels)):
         return
-    words = [label.get_text().replace("mathdefault", "") for label in labels]
-    if any(re.search("[a-z]{2}|, ", word) for word in words):
+    texts = [label.get_text().replace("mathdefault", "") for label in labels]
+    if any(re.search("[a-z]{2}|, ", word) for word in texts):
         for label in labels:
             label.set(rotation=35, horizontalalignment="right", rotation_mode="anchor")
         return

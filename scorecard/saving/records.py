@@ -73,9 +73,9 @@ def save_value(
     """
     if id in _values and not by_hand():
         raise ValueError(f"id {id!r} was saved before in this notebook")
-    kept = plain_value(id, value)
+    number = plain_value(id, value)
     pair, count = checked_interval(id, interval, replications)
-    _values[id] = {"value": kept, "interval": pair, "replications": count}
+    _values[id] = {"value": number, "interval": pair, "replications": count}
     _write()
 
 
@@ -105,8 +105,8 @@ def saved_numbers(prefix: str) -> dict[str, float]:
     For sentences that depend on many numbers.
     """
     return {
-        id.removeprefix(prefix): kept["value"]
-        for id, kept in _values.items()
+        id.removeprefix(prefix): entry["value"]
+        for id, entry in _values.items()
         if id.startswith(prefix)
     }
 

@@ -68,21 +68,23 @@ def save_table(
     flat, names, heads = _with_index_as_columns(id, frame)
     if not caption.strip():
         raise ValueError(f"caption of the table {id!r} must not be empty")
-    given: Mapping[str, str] = formats if isinstance(formats, Mapping) else {}
-    for name, mapping in {"formats": given, "labels": labels or {}}.items():
+    column_formats: Mapping[str, str] = formats if isinstance(formats, Mapping) else {}
+    for name, mapping in {"formats": column_formats, "labels": labels or {}}.items():
         if unknown := sorted(set(mapping) - set(names)):
             raise ValueError(f"{name} must name columns of the table {id!r}, got {unknown}")
     every = formats if isinstance(formats, str) else _PLAIN
     folder = run_folder() / "tables"
     write_csv(flat, folder / f"{id}.csv")
-    shown = [[_cell_text(v, given.get(name, ""), every) for v in flat[name]] for name in names]
+    columns = [
+        [_cell_text(v, column_formats.get(name, ""), every) for v in flat[name]] for name in names
+    ]
     description = {
         "id": id,
         "caption": " ".join(caption.split()),
         "header": [(labels or {}).get(name, name) for name in names],
         "heads": heads,
         "numeric": [pd.api.types.is_numeric_dtype(flat[name]) for name in names],
-        "rows": [list(row) for row in zip(*shown, strict=True)],
+        "rows": [list(row) for row in zip(*columns, strict=True)],
         "instances": instances,
     }
     write_provenance("table", folder, description)

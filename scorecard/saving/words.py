@@ -132,45 +132,47 @@ def claim(
         if row.kind in KINDS_WITH_WORDS:
             raise ValueError(f"{id}: a {row.kind} needs words in {FOLDER.name}/{row.document}.yml")
         entry = Entry(id, "")
-    words = _filled_fields(entry, _outcome(entry, outcome, value), dict(numbers or {}))
+    texts = _filled_fields(entry, _outcome(entry, outcome, value), dict(numbers or {}))
     if not condition and "condition" not in entry.words:
         raise ValueError(f"{id}: condition=False, but its entry has no condition to leave out")
     if not condition:
-        words.pop("condition", None)
-    return Claim(id, value, **words, **fields)
+        texts.pop("condition", None)
+    return Claim(id, value, **texts, **fields)
 
 
 def _outcome(entry: Entry, outcome: str, value: Any) -> str:
     """Return the outcome that selects the templates; empty if they do not differ by outcome."""
-    known = entry.outcomes
-    if not known and not outcome:
+    outcomes = entry.outcomes
+    if not outcomes and not outcome:
         return ""
-    wanted = outcome or ("holds" if value else "fails")
-    if wanted not in known:
-        raise ValueError(f"{entry.id}: outcome must be one of {sorted(known)}, got {wanted!r}")
-    return wanted
+    selected = outcome or ("holds" if value else "fails")
+    if selected not in outcomes:
+        raise ValueError(f"{entry.id}: outcome must be one of {sorted(outcomes)}, got {selected!r}")
+    return selected
 
 
 def _filled_fields(entry: Entry, outcome: str, numbers: dict[str, Any]) -> dict[str, Any]:
     """Return the text fields of a claim: the templates of an entry with the numbers filled in."""
-    wanted = {name for text in entry.templates() for name in names_in(text)}
-    unused = sorted(numbers.keys() - wanted)
+    needed = {name for text in entry.templates() for name in names_in(text)}
+    unused = sorted(numbers.keys() - needed)
     if unused:
         raise ValueError(f"{entry.id}: no template names the number {unused[0]!r}")
     for name, number in numbers.items():
         _check_number(f"{entry.id}: {name}", number)
     for name in entry.lists.keys() & numbers.keys():
-        each, between = entry.lists[name]
-        items = (_filled_template(entry.id, each, item) for item in _item_fields(numbers[name]))
-        numbers[name] = between.join(items)
-    found: dict[str, Any] = {}
+        item_template, separator = entry.lists[name]
+        items = (
+            _filled_template(entry.id, item_template, item) for item in _item_fields(numbers[name])
+        )
+        numbers[name] = separator.join(items)
+    texts: dict[str, Any] = {}
     for name, template in entry.words.items():
         text = template.get(outcome, "") if isinstance(template, Mapping) else template
         if text:
-            found[name] = _filled_template(entry.id, text, numbers)
+            texts[name] = _filled_template(entry.id, text, numbers)
     if entry.assumes:
-        found["assumes"] = tuple(_filled_template(entry.id, t, numbers) for t in entry.assumes)
-    return found
+        texts["assumes"] = tuple(_filled_template(entry.id, t, numbers) for t in entry.assumes)
+    return texts
 
 
 def _item_fields(numbers: Any) -> Iterator[Mapping[str, Any]]:
@@ -188,8 +190,8 @@ def _check_number(what: str, value: Any) -> None:
     if isinstance(value, Mapping):
         value = [*value, *value.values()]
     if isinstance(value, Sequence) and not isinstance(value, str):
-        for one in value:
-            _check_number(what, one)
+        for item in value:
+            _check_number(what, item)
     elif not is_name and not isinstance(value, Number):
         raise ValueError(f"{what} must be a number or a short name, got {value!r:.80}")
 
@@ -198,9 +200,9 @@ class _Formatter(string.Formatter):
     """Python's format strings, with `EXTRA_FORMATS`."""
 
     def format_field(self, value: Any, style: str) -> str:
-        first, *rest = style.split(" ")
+        first, *options = style.split(" ")
         if first in EXTRA_FORMATS:
-            return EXTRA_FORMATS[first](value, *rest)
+            return EXTRA_FORMATS[first](value, *options)
         return str(super().format_field(value, style))
 
 
@@ -238,7 +240,7 @@ def entries(document: str) -> dict[str, Entry]:
     path = FOLDER / f"{document}.yml"
     if not path.exists():
         return {}
-    found: dict[str, Entry] = {}
+    by_id: dict[str, Entry] = {}
     content = read_values(path)
     if set(content) != set(_sections(path)):
         raise ValueError(f"{path.name}: the line of a page must be its name and a colon, 'name:'")
@@ -247,8 +249,8 @@ def entries(document: str) -> dict[str, Entry]:
             where = f"{path.name}: {names}"
             for id in _rows_named(where, names, document):
                 entry = _parsed_entry(where, id, page, fields)
-                found[id] = _merged(where, found[id], entry) if id in found else entry
-    return found
+                by_id[id] = _merged(where, by_id[id], entry) if id in by_id else entry
+    return by_id
 
 
 def _rows_named(where: str, names: str, document: str) -> list[str]:
@@ -264,17 +266,18 @@ def _rows_named(where: str, names: str, document: str) -> list[str]:
     return ids
 
 
-def _merged(where: str, one: Entry, other: Entry) -> Entry:
+def _merged(where: str, first: Entry, second: Entry) -> Entry:
     """Merge two entries of the same row, which must have no field in common."""
-    if one.page != other.page:
-        raise ValueError(f"{where}: {one.id} occurs twice, under the page {one.page} too")
+    if first.page != second.page:
+        raise ValueError(f"{where}: {first.id} occurs twice, under the page {first.page} too")
     twice = sorted(
-        {*one.words, *one.lists, *one.assumes} & {*other.words, *other.lists, *other.assumes}
+        {*first.words, *first.lists, *first.assumes}
+        & {*second.words, *second.lists, *second.assumes}
     )
     if twice:
-        raise ValueError(f"{where}: {twice[0]} of {one.id} occurs twice, in another entry too")
-    words, lists = {**one.words, **other.words}, {**one.lists, **other.lists}
-    return Entry(one.id, one.page, words, one.assumes + other.assumes, lists)
+        raise ValueError(f"{where}: {twice[0]} of {first.id} occurs twice, in another entry too")
+    texts, lists = {**first.words, **second.words}, {**first.lists, **second.lists}
+    return Entry(first.id, first.page, texts, first.assumes + second.assumes, lists)
 
 
 def _parsed_entry(where: str, id: str, page: str, fields: Any) -> Entry:
@@ -291,8 +294,8 @@ def _parsed_entry(where: str, id: str, page: str, fields: Any) -> Entry:
     for name, text in fields.items():
         if name not in WORDS:
             raise ValueError(f"{where}: a field must be one of {WORDS}, got {name!r}")
-        for one in text.values() if isinstance(text, dict) and text else [text]:
-            _checked_template(where, one)
+        for template in text.values() if isinstance(text, dict) and text else [text]:
+            _checked_template(where, template)
     if not fields and not assumes:
         raise ValueError(f"{where}: the entry is empty")
     entry = Entry(

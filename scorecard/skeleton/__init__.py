@@ -37,9 +37,9 @@ def new_page(name: str, root: Path = ROOT) -> list[Path]:
     changed. Raises ValueError if there is no such part, the name is not made of lower-case words
     joined by hyphens, or the book has a page of that name.
     """
-    part, _, page = name.partition("/")
+    part_name, _, page = name.partition("/")
     parts = sorted(folder.parent.name for folder in root.glob("book/*/__init__.py"))
-    if part not in parts:
+    if part_name not in parts:
         raise ValueError(
             f"NAME must begin with one of {', '.join(parts)} and a slash, got {name!r}"
         )
@@ -47,36 +47,36 @@ def new_page(name: str, root: Path = ROOT) -> list[Path]:
         raise ValueError(
             f"NAME must be PART/PAGE, with PAGE in lower-case words joined by hyphens, got {name!r}"
         )
-    if taken := sorted((root / "book").glob(f"*/{page}.md")):
-        raise ValueError(f"the book has a page {page!r}: {taken[0].relative_to(root)}")
+    if existing := sorted((root / "book").glob(f"*/{page}.md")):
+        raise ValueError(f"the book has a page {page!r}: {existing[0].relative_to(root)}")
     module = page.replace("-", "_")
     targets = {
-        "page.md": root / "book" / part / f"{page}.md",
-        "page.py.txt": root / "book" / part / f"{module}.py",
-        "test.py.txt": root / "tests" / "book" / part / f"test_{module}.py",
+        "page.md": root / "book" / part_name / f"{page}.md",
+        "page.py.txt": root / "book" / part_name / f"{module}.py",
+        "test.py.txt": root / "tests" / "book" / part_name / f"test_{module}.py",
     }
-    if there := [path for path in targets.values() if path.exists()]:
-        raise ValueError(f"{there[0].relative_to(root)} exists already")
-    words = {
-        "part": part,
+    if present := [path for path in targets.values() if path.exists()]:
+        raise ValueError(f"{present[0].relative_to(root)} exists already")
+    fields = {
+        "part": part_name,
         "page": page,
         "module": module,
         "title": page.replace("-", " ").capitalize(),
     }
-    words |= {value: f"{{value}}`{page}-{value}{form}`" for value, form in _VALUES.items()}
+    fields |= {value: f"{{value}}`{page}-{value}{form}`" for value, form in _VALUES.items()}
     for template, path in targets.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_TEMPLATES.get_template(template).render(words), encoding="utf-8")
+        path.write_text(_TEMPLATES.get_template(template).render(fields), encoding="utf-8")
     contents, points = root / "book" / "_toc.yml", root / "tests" / "book" / "points.yml"
-    contents.write_text(_entered(contents.read_text("utf-8"), part, page), encoding="utf-8")
+    contents.write_text(_entered(contents.read_text("utf-8"), part_name, page), encoding="utf-8")
     with points.open("a", encoding="utf-8") as file:
         file.write(_POINTS.format(page=page))
     return [*targets.values(), contents, points]
 
 
-def _entered(contents: str, part: str, page: str) -> str:
+def _entered(contents: str, part_name: str, page: str) -> str:
     """Return the text of ``_toc.yml`` with a line for the page after the last of its part."""
     lines = contents.splitlines()
-    last = max(n for n, line in enumerate(lines) if f"file: {part}/" in line)
-    lines.insert(last + 1, f"  - file: {part}/{page}")
+    last = max(n for n, line in enumerate(lines) if f"file: {part_name}/" in line)
+    lines.insert(last + 1, f"  - file: {part_name}/{page}")
     return "\n".join(lines) + "\n"

@@ -41,10 +41,10 @@ class BookDirective(SphinxDirective):
 
     def product(self, kind: str) -> dict[str, Any]:
         """Return the description of the figure or table that the directive's argument names."""
-        found: dict[str, Any] | None = self.data[f"{kind}s"].get(self.arguments[0])
-        if found is None:
+        description: dict[str, Any] | None = self.data[f"{kind}s"].get(self.arguments[0])
+        if description is None:
             raise self.error(f"no notebook saved a {kind} {self.arguments[0]!r}")
-        return found
+        return description
 
     def caption(self, product: dict[str, Any]) -> list[nodes.Node]:
         """Parse the caption of a figure or table."""
@@ -74,6 +74,6 @@ class BookDirective(SphinxDirective):
     def markdown(self, text: str) -> list[nodes.Node]:
         """Parse a line of Markdown; HTML in it is shown as text."""
         parsed = self.parse_text_to_nodes(text)
-        for html in [node for part in parsed for node in part.findall(nodes.raw)]:
+        for html in [node for parsed_node in parsed for node in parsed_node.findall(nodes.raw)]:
             html.replace_self(nodes.Text(html.astext()))
         return list(parsed[0].children or parsed) if len(parsed) == 1 else parsed

@@ -79,7 +79,9 @@ class DropEmptySections(SphinxTransform):
         for target in list(self.document.findall(nodes.target)):
             if target.get("refid") in section["ids"]:
                 target.parent.remove(target)
-        for name in {name for part in section.findall(nodes.Element) for name in part["names"]}:
+        for name in {
+            name for element in section.findall(nodes.Element) for name in element["names"]
+        }:
             self.document.nametypes.pop(name, None)
 
 
@@ -90,5 +92,7 @@ def _is_content(node: nodes.Node) -> bool:
     if isinstance(node, nodes.system_message):
         return int(node["level"]) > 1  # others are notes, which are never shown
     if isinstance(node, nodes.Element) and FOLDED & set(node["classes"]):
-        return any("cell_output" in part["classes"] for part in node.findall(nodes.container))
+        return any(
+            "cell_output" in container["classes"] for container in node.findall(nodes.container)
+        )
     return True

@@ -96,19 +96,19 @@ class Explorable(BookDirective):
         (run,) = [run for page, run in self.data["runs"].items() if Path(page).name == name]
         return run["parameters"]
 
-    def _named(self, option: str, known: Mapping[str, Any], problem: str) -> dict[str, Any]:
+    def _named(self, option: str, entries: Mapping[str, Any], problem: str) -> dict[str, Any]:
         """Return the entries whose ids an option lists."""
         ids = self.options.get(option, [])
-        if unknown := [id for id in ids if id not in known]:
+        if unknown := [id for id in ids if id not in entries]:
             raise self.error(f"{problem} {unknown[0]!r}")
-        return {id: known[id] for id in ids}
+        return {id: entries[id] for id in ids}
 
     def _rows(self) -> dict[str, list[Any]]:
         """Return the columns of the CSV that ``:data:`` and ``:columns:`` name; none without."""
         if "data" not in self.options:
             return {}
         name, columns = self.options["data"], self.options.get("columns", [])
-        paths = [Path(self.env.srcdir) / "_site" / part / f"{name}.csv" for part in PRODUCTS]
+        paths = [Path(self.env.srcdir) / "_site" / product / f"{name}.csv" for product in PRODUCTS]
         path = next(filter(Path.exists, paths), None)
         if path is None:
             raise self.error(f"no notebook saved data {name!r}")

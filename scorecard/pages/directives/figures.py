@@ -94,9 +94,9 @@ class Gallery(BookDirective):
     def run(self) -> list[nodes.Node]:
         """Return one card a figure."""
         gallery = nodes.container(classes=["book-gallery"])
-        place = {notebook.page: n for n, notebook in enumerate(all_notebooks().values())}
+        position = {notebook.page: n for n, notebook in enumerate(all_notebooks().values())}
         figures = self.data["figures"].items()
-        for id, figure in sorted(figures, key=lambda one: place.get(one[1]["notebook"], -1)):
+        for id, figure in sorted(figures, key=lambda item: position.get(item[1]["notebook"], -1)):
             card = nodes.container(classes=["book-card"])
             image = nodes.image(uri=f"/_site/thumbnails/{id}.png", alt=figure["alt"])
             link = self.link("", figure["notebook"], id)

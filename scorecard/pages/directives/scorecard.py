@@ -41,23 +41,23 @@ class Scorecard(BookDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the element with the choices, and the table."""
-        known = {
+        filters = {
             "verdict": [verdict for verdict in VERDICTS if verdict != "missing"],
             "basis": BASES,
             "kind": KINDS,
         }
-        named = {f"data-{name}": "|".join(values) for name, values in known.items()}
+        named = {f"data-{name}": "|".join(values) for name, values in filters.items()}
         choices = Markup(element="div", attributes=named | {"hidden": "hidden"})
         choices["ids"].append("scorecard-choices")
         rows = [row for id, row in printed_rows().items() if id in self.data["verdicts"]]
         heads = _line(*([nodes.Text(name)] for name in COLUMNS), cell="th")
         table = Markup("", Markup("", heads, element="thead"), element="table")
         table["classes"] += ["book-scorecard", "table"]
-        for document, mine in groupby(rows, lambda row: row.document):
+        for document, document_rows in groupby(rows, lambda row: row.document):
             name = Markup("", nodes.Text(documents()[document].short), element="th")
             name["attributes"] = {"colspan": str(len(COLUMNS)), "scope": "rowgroup"}
             title = Markup("", name, element="tr")
-            table += Markup("", title, *map(self._row, mine), element="tbody")
+            table += Markup("", title, *map(self._row, document_rows), element="tbody")
         return [choices, nodes.container("", table, classes=["book-table"])]
 
     def _row(self, row: Printed) -> nodes.Element:
@@ -87,9 +87,9 @@ def _line(*cells: Sequence[nodes.Node], cell: str = "td") -> nodes.Element:
     return Markup("", *(Markup("", *content, element=cell) for content in cells), element="tr")
 
 
-def _link(id: str, text: str, **more: Any) -> nodes.reference:
+def _link(id: str, text: str, **attributes: Any) -> nodes.reference:
     """Return a link to a row; `scorecard.pages.links.rows` sets its target."""
-    return nodes.reference("", text, internal=True, row=id, refuri="", **more)
+    return nodes.reference("", text, internal=True, row=id, refuri="", **attributes)
 
 
 def setup(app: Sphinx) -> None:

@@ -32,17 +32,17 @@ class ReproTable(BookDirective):
         """Return the table node."""
         table = self.product("table")
         id = table["id"]
-        shown = ReproTableNode(ids=[id], names=[id], classes=["repro-table"])
+        node = ReproTableNode(ids=[id], names=[id], classes=["repro-table"])
         named = {"aria-labelledby": f"{id}-caption"}
         scroller = Markup(element="div", attributes={"tabindex": "0", "role": "region", **named})
         scroller["classes"].append("book-table")
         head = Markup("", self._header(table), element="thead")
         body = Markup("", *(self._row(table, row) for row in table["rows"]), element="tbody")
         scroller += Markup("", head, body, element="table", attributes=named, classes=["table"])
-        shown += TableCaption("", "", *self.caption(table), ids=[f"{id}-caption"])
-        shown += [scroller, self.product_links("tables", table, ["csv"])]
-        self.state.document.note_explicit_target(shown)
-        return [shown]
+        node += TableCaption("", "", *self.caption(table), ids=[f"{id}-caption"])
+        node += [scroller, self.product_links("tables", table, ["csv"])]
+        self.state.document.note_explicit_target(node)
+        return [node]
 
     def _header(self, table: dict[str, Any]) -> nodes.Element:
         cells = []
@@ -54,8 +54,8 @@ class ReproTable(BookDirective):
 
     def _row(self, table: dict[str, Any], row: list[str]) -> nodes.Element:
         cells = []
-        for place, (text, numeric) in enumerate(zip(row, table["numeric"], strict=True)):
-            head = place < table["heads"]
+        for column, (text, numeric) in enumerate(zip(row, table["numeric"], strict=True)):
+            head = column < table["heads"]
             cell = Markup("", nodes.Text(text), element="th" if head else "td")
             cell["attributes"] = {"scope": "row"} if head else {}
             cell["classes"] += ["number"] if numeric and not head else []

@@ -88,7 +88,8 @@ def _outputs(data: dict[str, Any], document: str) -> dict[str, dict[str, int]]:
         if rows[id].document == document and verdict["verdict"] not in INPUTS
     )
     return {
-        outcome: {v: counts[v] for v in known if counts[v]} for outcome, known in OUTCOMES.items()
+        outcome: {v: counts[v] for v in verdicts if counts[v]}
+        for outcome, verdicts in OUTCOMES.items()
     }
 
 
@@ -100,8 +101,10 @@ def _bases(data: dict[str, Any], document: str) -> dict[str, int]:
         for id, verdict in data["verdicts"].items()
         if rows[id].document == document and rows[id].kind in VERBAL
     )
-    kept: dict[str, int] = {basis: counts.pop(basis, 0) for basis in BASES if basis != "context"}
-    return kept | {"": counts.total()}
+    by_basis: dict[str, int] = {
+        basis: counts.pop(basis, 0) for basis in BASES if basis != "context"
+    }
+    return by_basis | {"": counts.total()}
 
 
 def _why(verdict: dict[str, Any]) -> str:
@@ -110,7 +113,7 @@ def _why(verdict: dict[str, Any]) -> str:
     choices = "; ".join(verdict["assumes"]) if not condition else ""
     assumed = f"Assumes: {choices}" if choices else ""
     parts = (condition, verdict["reason"], assumed)
-    return ". ".join(part.rstrip(". ") for part in parts if part)
+    return ". ".join(sentence.rstrip(". ") for sentence in parts if sentence)
 
 
 def _as_markup(value: Any) -> Markup:

@@ -43,15 +43,15 @@ def predicate_source(name: str) -> str:
     """
     module, _, function = name.partition(":")
     text, tree = _parsed(module)
-    found = {
+    functions = {
         node.name: node
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
-    wanted = found[function.rpartition(".")[2]]
-    names = [n.id for n in ast.walk(wanted) if isinstance(n, ast.Name) and n.id.isupper()]
-    constants = filter(None, (_constant(module, one) for one in dict.fromkeys(names)))
-    return "\n".join([*constants, "", *_lines(text, wanted)]).strip("\n")
+    definition = functions[function.rpartition(".")[2]]
+    names = [n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and n.id.isupper()]
+    constants = filter(None, (_constant(module, constant) for constant in dict.fromkeys(names)))
+    return "\n".join([*constants, "", *_lines(text, definition)]).strip("\n")
 
 
 def _constant(module: str, name: str) -> str:
@@ -63,9 +63,9 @@ def _constant(module: str, name: str) -> str:
             if any(n.id == name and isinstance(n.ctx, ast.Store) for n in names):
                 return "\n".join(_lines(text, node))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_OURS):
-            taken = {alias.asname or alias.name: alias.name for alias in node.names}
-            if name in taken:
-                return _constant(str(node.module), taken[name])
+            imported = {alias.asname or alias.name: alias.name for alias in node.names}
+            if name in imported:
+                return _constant(str(node.module), imported[name])
     return ""
 
 

@@ -43,11 +43,11 @@ def book_index(env: BuildEnvironment) -> dict[str, Any]:
     labels, equations = env.domains["std"].data["labels"], env.domains["math"].data["objects"]
     anonymous = env.domains["std"].data["anonlabels"]
     targets: Targets = {
-        "ref": {name: (page, anchor, str(words)) for name, (page, anchor, words) in labels.items()},
+        "ref": {name: (page, anchor, str(text)) for name, (page, anchor, text) in labels.items()},
         "numref": {
-            name: (page, anchor, words.format(number))
+            name: (page, anchor, text.format(number))
             for name, (page, anchor) in anonymous.items()
-            for kind, words in _NUMBERED.items()
+            for kind, text in _NUMBERED.items()
             if (number := _number(env, page, kind, anchor))
         },
         "doc": {page: (page, "", env.titles[page].astext()) for page in env.found_docs},
@@ -61,8 +61,8 @@ def book_index(env: BuildEnvironment) -> dict[str, Any]:
         number = (
             "" if proof["nonumber"] else _number(env, proof["docname"], proof["countertype"], name)
         )
-        words = f"{proof['realtype'].title()} {number}".strip()
-        targets["prf"][name] = (proof["docname"], name, words)
+        text = f"{proof['realtype'].title()} {number}".strip()
+        targets["prf"][name] = (proof["docname"], name, text)
     return {"targets": targets, "numbers": env.toc_fignumbers}
 
 
@@ -78,13 +78,13 @@ def source_index() -> dict[str, Any]:
         title = re.search(r"^# (.+)$", text, re.M)
         name = title[1] if title else page
         targets["doc"][page] = (page, "", name)
-        for found in _HEADING.finditer(text):
-            targets["ref"][found["label"].lower()] = (page, found["label"], found["title"])
-        for found in _FIGURE.finditer(text):
-            words = f"a {found['kind']} of {name}"
-            targets["numref"][found["label"]] = (page, found["label"], words)
-        for found in _LABELLED.finditer(text):
-            label, kind = found["label"], found["kind"]
+        for match in _HEADING.finditer(text):
+            targets["ref"][match["label"].lower()] = (page, match["label"], match["title"])
+        for match in _FIGURE.finditer(text):
+            link_text = f"a {match['kind']} of {name}"
+            targets["numref"][match["label"]] = (page, match["label"], link_text)
+        for match in _LABELLED.finditer(text):
+            label, kind = match["label"], match["kind"]
             article = "an" if kind[0] in "aeio" else "a"
             if kind == "math":
                 targets["eq"][label] = (page, f"equation-{label}", f"an equation of {name}")
@@ -121,11 +121,11 @@ def copy_numbers(env: BuildEnvironment, book: dict[str, Any], pages: dict[str, s
         for kind, numbers in kinds.items():
             last[kind] = max([last[kind], *(number[0] for number in numbers.values())])
     for docname, page in pages.items():
-        for kind, mine in env.toc_fignumbers.get(docname, {}).items():
-            known = book["numbers"].get(page, {}).get(kind, {})
-            for id in mine:
-                last[kind] += id not in known
-                mine[id] = tuple(known.get(id, (last[kind],)))
+        for kind, page_numbers in env.toc_fignumbers.get(docname, {}).items():
+            book_numbers = book["numbers"].get(page, {}).get(kind, {})
+            for id in page_numbers:
+                last[kind] += id not in book_numbers
+                page_numbers[id] = tuple(book_numbers.get(id, (last[kind],)))
 
 
 class BookReferences(SphinxPostTransform):
@@ -136,15 +136,15 @@ class BookReferences(SphinxPostTransform):
     def run(self, **_: Any) -> None:
         """Replace each reference whose target is not on this page."""
         data = results(self.app)
-        mine = {Path(page).name: page for page in data["runs"]}
-        if "book" not in data or self.env.docname not in mine:
+        page_of_name = {Path(page).name: page for page in data["runs"]}
+        if "book" not in data or self.env.docname not in page_of_name:
             return
-        book, page = data["book"], mine[self.env.docname]
+        book, page = data["book"], page_of_name[self.env.docname]
         for node in list(self.document.findall(addnodes.pending_xref)):
             kind, label = index_key(_role(node), node["reftarget"], page)
-            found = book["targets"].get(kind, {}).get(label)
-            if found and not self._is_on_page(kind, label):
-                node.replace_self(self._link(node, found, book["address"]))
+            entry = book["targets"].get(kind, {}).get(label)
+            if entry and not self._is_on_page(kind, label):
+                node.replace_self(self._link(node, entry, book["address"]))
 
     def _is_on_page(self, kind: str, label: str) -> bool:
         std, here = self.env.domains["std"].data, self.env.docname
@@ -156,20 +156,20 @@ class BookReferences(SphinxPostTransform):
         return bool(std["anonlabels"].get(label, ("",))[0] == here)
 
     def _link(
-        self, node: addnodes.pending_xref, found: Sequence[str], address: str
+        self, node: addnodes.pending_xref, entry: Sequence[str], address: str
     ) -> nodes.Element:
-        words, target = text_and_link(found, address)
-        text = node.astext() if node.get("refexplicit") else words
+        entry_text, target = text_and_link(entry, address)
+        text = node.astext() if node.get("refexplicit") else entry_text
         if not target:
             return nodes.inline("", text, classes=["book-elsewhere"])
         return nodes.reference("", text, refuri=target, classes=["book-elsewhere"])
 
 
-def text_and_link(found: Sequence[str], address: str) -> tuple[str, str]:
+def text_and_link(entry: Sequence[str], address: str) -> tuple[str, str]:
     """Return the text and the URL of an index entry; the URL is empty without an address."""
-    page, anchor, words = found
+    page, anchor, text = entry
     link = f"{address}/{page}.html" + (f"#{anchor}" if anchor else "")
-    return words, link if address else ""
+    return text, link if address else ""
 
 
 def index_key(role: str, target: str, page: str) -> tuple[str, str]:

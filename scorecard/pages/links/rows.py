@@ -68,6 +68,6 @@ def link_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for id, verdict in verdicts.items():
         if verdict["page"] == docname:
             row = rows[id]
-            words = [id, row.printed] if row.kind in NUMERIC else [id]
-            entries = [("single", word, f"row-{id}", "main", None) for word in words]
+            keywords = [id, row.printed] if row.kind in NUMERIC else [id]
+            entries = [("single", word, f"row-{id}", "main", None) for word in keywords]
             doctree += addnodes.index(entries=entries)

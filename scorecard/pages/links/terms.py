@@ -45,7 +45,7 @@ class Entry:
 
 def entries(glossary: nodes.document) -> dict[str, Entry]:
     """Return the entries of a glossary by term in lower case, and set the paragraphs' anchors."""
-    found: dict[str, Entry] = {}
+    terms: dict[str, Entry] = {}
     for paragraph in glossary.findall(nodes.paragraph):
         first = next((node for node in paragraph.children if node.astext()), None)  # not MyST's ""
         if not isinstance(first, nodes.strong):
@@ -55,8 +55,8 @@ def entries(glossary: nodes.document) -> dict[str, Entry]:
         _, _, definition = " ".join(paragraph.astext().split()).partition(". ")
         if anchor not in paragraph["ids"]:
             paragraph["ids"].append(anchor)
-        found |= {name: Entry(anchor, definition) for name in names}
-    return found
+        terms |= {name: Entry(anchor, definition) for name in names}
+    return terms
 
 
 def _name(bold: str) -> str:
@@ -69,19 +69,19 @@ def link_terms(doctree: nodes.document, terms: Mapping[str, Entry], glossary: st
 
     `glossary`: URL of the glossary relative to the page.
     """
-    left = dict(terms)
+    unlinked = dict(terms)
     for text in list(_prose(doctree)):
-        if not left:
+        if not unlinked:
             return
         pieces: list[nodes.Node] = []
         start = 0
-        for match in _pattern(tuple(left)).finditer(text.astext()):
-            name = _singular(match[0].lower(), left)
-            if name not in left:
+        for match in _pattern(tuple(unlinked)).finditer(text.astext()):
+            name = _singular(match[0].lower(), unlinked)
+            if name not in unlinked:
                 continue  # used before in this very text
-            entry = left.pop(name)
-            for other in [term for term, its in left.items() if its == entry]:
-                del left[other]
+            entry = unlinked.pop(name)
+            for other in [term for term, its in unlinked.items() if its == entry]:
+                del unlinked[other]
             pieces.append(nodes.Text(text.astext()[start : match.start()]))
             link = nodes.reference("", match[0], classes=["book-term"], internal=True)
             link["refuri"] = f"{glossary}#{entry.anchor}"
@@ -118,8 +118,8 @@ def _is_aside(node: nodes.Node) -> bool:
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern that matches the terms in singular and plural, longer terms first."""
     stems = (name.removesuffix("y") for name in sorted(names, key=len, reverse=True))
-    words = "|".join(re.escape(stem) + r"(?:y|ies|s|es)?" for stem in stems)
-    return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
+    alternatives = "|".join(re.escape(stem) + r"(?:y|ies|s|es)?" for stem in stems)
+    return re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w-])", re.IGNORECASE)
 
 
 def _singular(used: str, names: Mapping[str, Entry]) -> str:
@@ -136,12 +136,12 @@ def store_entries(app: Sphinx, doctree: nodes.document) -> None:
 
 def link_page_terms(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Link the terms of one page, if this is an HTML build that includes the glossary."""
-    found: dict[str, Entry] = vars(app.env).get(_DEFINITIONS, {})
+    definitions: dict[str, Entry] = vars(app.env).get(_DEFINITIONS, {})
     if page == GLOSSARY or GLOSSARY not in app.env.found_docs or app.builder.name != "html":
         return
     terms = {
         name: entry
-        for name, entry in found.items()
+        for name, entry in definitions.items()
         if page.startswith(_PARTS_OF_TERM.get(name, ("",)))
     }
     link_terms(doctree, terms, app.builder.get_relative_uri(page, GLOSSARY))

@@ -26,8 +26,8 @@ def correct_aria_roles(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Correct roles and labels in the body of a page (event ``html-page-context``)."""
-    for found, fitting in _REPLACEMENTS if "body" in context else ():
-        context["body"] = context["body"].replace(found, fitting)
+    for written, fitting in _REPLACEMENTS if "body" in context else ():
+        context["body"] = context["body"].replace(written, fitting)
 
 
 def make_proof_ids_unique(app: Sphinx, doctree: nodes.document) -> None:
@@ -59,11 +59,11 @@ def replace_download_buttons(
         buttons = [b for b in group["buttons"] if b["label"] == "download-pdf-button"]
         if page in results(app)["runs"]:
             address = context["pathto"](f"notebooks/{Path(page).name}.zip", 1)
-            words = {
+            label = {
                 "text": ".zip",
                 "tooltip": "Download the notebook and its code",
                 "icon": "fas fa-code",
             }
             notebook = {"type": "link", "url": address, "label": "download-notebook-button"}
-            buttons.insert(0, notebook | words)
+            buttons.insert(0, notebook | label)
         group["buttons"] = buttons

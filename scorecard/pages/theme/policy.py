@@ -41,8 +41,8 @@ def without_handlers(page: str) -> str:
 
 def inline_scripts(page: str) -> set[str]:
     """Return the inline scripts of a page that a browser would run."""
-    found = (m for m in _SCRIPT.finditer(page) if not _NO_INLINE.search(m["attributes"]))
-    return {script["code"] for script in found}
+    scripts = (m for m in _SCRIPT.finditer(page) if not _NO_INLINE.search(m["attributes"]))
+    return {script["code"] for script in scripts}
 
 
 def policy(pages: Iterable[str]) -> str:

@@ -59,31 +59,33 @@ def keep_used_rules(sheet: str, used: set[str]) -> str:
 
 
 def _kept_rules(rules: Iterable[Any], used: set[str]) -> str:
-    kept = []
+    texts = []
     for rule in rules:
         if rule.type == "error":
             raise ValueError(f"sheet must be well formed: {rule.message} at {rule.source_line}")
         if rule.type == "qualified-rule":
-            if selectors := [one for one in _selectors(rule.prelude) if _can_match(one, used)]:
-                head = ",".join(tinycss2.serialize(one).strip() for one in selectors)
-                kept.append(f"{head}{{{tinycss2.serialize(rule.content)}}}")
+            if selectors := [
+                selector for selector in _selectors(rule.prelude) if _can_match(selector, used)
+            ]:
+                head = ",".join(tinycss2.serialize(selector).strip() for selector in selectors)
+                texts.append(f"{head}{{{tinycss2.serialize(rule.content)}}}")
         elif rule.content is not None and rule.lower_at_keyword in _NESTED:
-            if inside := _kept_rules(tinycss2.parse_rule_list(rule.content, True, True), used):
-                kept.append(f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inside}}}")
+            if nested := _kept_rules(tinycss2.parse_rule_list(rule.content, True, True), used):
+                texts.append(f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{nested}}}")
         else:
-            kept.append(rule.serialize())
-    return "".join(kept)
+            texts.append(rule.serialize())
+    return "".join(texts)
 
 
 def _selectors(prelude: Iterable[Any]) -> list[list[Any]]:
     """Split a selector list at its commas."""
-    found: list[list[Any]] = [[]]
+    selectors: list[list[Any]] = [[]]
     for token in prelude:
         if token.type == "literal" and token.value == ",":
-            found.append([])
+            selectors.append([])
         else:
-            found[-1].append(token)
-    return found
+            selectors[-1].append(token)
+    return selectors
 
 
 def _can_match(selector: list[Any], used: set[str]) -> bool:
@@ -117,8 +119,8 @@ def keep_used_scripts(page: str) -> str:
 
 def formula_characters(page: str) -> set[int]:
     """Return the code points of the characters in the formulas of a page, given its HTML."""
-    inside = "".join(_TAG.sub("", formula) for formula in _FORMULA.findall(page))
-    written = set(map(ord, unescape(inside)))
+    text = "".join(_TAG.sub("", formula) for formula in _FORMULA.findall(page))
+    written = set(map(ord, unescape(text)))
     slanted = {
         point for point in _ITALICS if ord(unicodedata.normalize("NFKC", chr(point))) in written
     }
@@ -129,11 +131,11 @@ def keep_used_glyphs(font: Path, characters: set[int]) -> None:
     """Replace a font by its WOFF2 subset for some characters, given by their code points."""
     options = subset.Options(flavor="woff2", drop_tables=[])  # layout tables are never dropped
     options.layout_features += ["ssty", "dtls"]  # small and accented letters of formulas
-    whole = subset.load_font(str(font), options)
+    typeface = subset.load_font(str(font), options)
     chosen = subset.Subsetter(options)
     chosen.populate(unicodes=characters)
-    chosen.subset(whole)
-    subset.save_font(whole, str(font), options)
+    chosen.subset(typeface)
+    subset.save_font(typeface, str(font), options)
 
 
 def prune_site(app: Sphinx, problem: Exception | None) -> None:

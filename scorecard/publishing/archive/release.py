@@ -51,37 +51,37 @@ def check_edition(edition: Edition, tags: Collection[str], *, dirty: bool = Fals
         )
 
 
-def make_release(found: Collation, build: Path, edition: Edition) -> Path:
+def make_release(collation: Collation, build: Path, edition: Edition) -> Path:
     """Write the archive and its SHA-256 below the build folder, and return the archive.
 
     Both are replaced at once: a killed run does not change an existing release.
     """
     name = f"which-source-next-{cff()['version']}-{edition.commit.split()[0]}"
-    place = build / "releases" / name
-    place.parent.mkdir(exist_ok=True)
-    for stale in place.parent.glob(".*"):  # of a run that was killed
+    target = build / "releases" / name
+    target.parent.mkdir(exist_ok=True)
+    for stale in target.parent.glob(".*"):  # of a run that was killed
         shutil.rmtree(stale)
-    with tempfile.TemporaryDirectory(prefix=".", dir=place.parent) as aside:
-        more = Path(aside)
-        write_reports(found.verdicts, more / "replication", edition)
-        files = {f"replication/{p.relative_to(more / 'replication')}": p for p in _files(more)}
+    with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as aside:
+        extra = Path(aside)
+        write_reports(collation.verdicts, extra / "replication", edition)
+        files = {f"replication/{p.relative_to(extra / 'replication')}": p for p in _files(extra)}
         files |= {f"html/{p.relative_to(build / 'html')}": p for p in _files(build / "html")}
         files |= {path: build / path for path in BUILT if (build / path).exists()}
         files |= {path.name: path for path in build.glob("*.pdf")}
         files["CITATION.cff"] = build / "html/CITATION.cff"
-        (more / "sbom.cdx.json").write_bytes(bill_of_materials())
-        files["sbom.cdx.json"] = more / "sbom.cdx.json"
+        (extra / "sbom.cdx.json").write_bytes(bill_of_materials())
+        files["sbom.cdx.json"] = extra / "sbom.cdx.json"
         files |= {path: ROOT / path for path in SOURCES}
         files |= {f"source/{path}": ROOT / path for path in tracked_files()}
         hashes = {path: _sha256(files[path].read_bytes()) for path in sorted(files)}
-        write_json(more / "files.json", hashes)
-        files["files.json"] = more / "files.json"
+        write_json(extra / "files.json", hashes)
+        files["files.json"] = extra / "files.json"
         packed = _archive_bytes(name, files, edition)
-        archive = place / f"{name}.tar.gz"
-        new = empty_folder(more / "release")
+        archive = target / f"{name}.tar.gz"
+        new = empty_folder(extra / "release")
         (new / archive.name).write_bytes(packed)
         (new / f"{archive.name}.sha256").write_text(f"{_sha256(packed)}  {archive.name}\n")
-        replace_folder(new, place)
+        replace_folder(new, target)
     return archive
 
 

@@ -50,26 +50,26 @@ class Report:
     @property
     def abstract(self) -> str:
         """Summary of the replication in a few sentences."""
-        whole, plain = len(self.rows), len(self.of(REPRODUCED))
+        total, plain = len(self.rows), len(self.of(REPRODUCED))
         chosen, failed = len(self.of(WITH_CHOICES)), len(self.of(NOT_REPRODUCED))
-        rest = whole - plain - chosen - failed
+        others = total - plain - chosen - failed
         return (
             f"Every number, table cell, figure and statement of {self.document.short} was computed "
-            f"anew from its own definitions, with code of our own: {whole} rows in all. "
+            f"anew from its own definitions, with code of our own: {total} rows in all. "
             f"{plain} were reproduced as they stand ({self.counted(REPRODUCED)}), {chosen} under "
             f"choices that the document leaves open ({self.counted(WITH_CHOICES)}), and {failed} "
-            f"were not ({self.counted(NOT_REPRODUCED)}); the other {rest} are parameters that were "
-            "used, and context."
+            f"were not ({self.counted(NOT_REPRODUCED)}); the other {others} are parameters that "
+            "were used, and context."
         )
 
     @property
     def assumptions(self) -> dict[str, list[str]]:
         """Assumptions that the document does not print, with the ids of the rows that need them."""
-        found: defaultdict[str, list[str]] = defaultdict(list)
+        ids_by_choice: defaultdict[str, list[str]] = defaultdict(list)
         for row, verdict in self.rows:
             for choice in verdict["assumes"]:
-                found[choice].append(row.id)
-        return dict(found)
+                ids_by_choice[choice].append(row.id)
+        return dict(ids_by_choice)
 
 
 def reports(verdicts: Mapping[str, dict[str, Any]]) -> list[Report]:
@@ -93,9 +93,13 @@ def as_markdown(report: Report, *, fenced: bool = False) -> str:
         (choice, len(ids), ", ".join(ids[:4]) + (" and others" if len(ids) > 4 else ""))
         for choice, ids in report.assumptions.items()
     ]
-    shown = ("computed", "verdict", "reason")
+    columns = ("computed", "verdict", "reason")
     failed = [
-        (f"{row.id}, {row.place}", row.printed, *(typeset_symbols(verdict[name]) for name in shown))
+        (
+            f"{row.id}, {row.place}",
+            row.printed,
+            *(typeset_symbols(verdict[name]) for name in columns),
+        )
         for row, verdict in report.of(NOT_REPRODUCED)
     ]
     parts = [f"**Abstract.** {escaped(report.abstract)}", "**What was not reproduced as printed.**"]
@@ -153,14 +157,14 @@ def write_reports(
     """
     written = []
     for report in reports(verdicts):
-        place = folder / report.document.key
-        place.mkdir(parents=True, exist_ok=True)
+        target = folder / report.document.key
+        target.mkdir(parents=True, exist_ok=True)
         facts = metadata(report, edition)
         text = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
-        (place / "metadata.yaml").write_text(text, encoding="utf-8")
+        (target / "metadata.yaml").write_text(text, encoding="utf-8")
         body = f"# {facts['title']}\n\n{as_markdown(report)}\n"
-        (place / "article.md").write_text(body, encoding="utf-8")
-        written.append(place)
+        (target / "article.md").write_text(body, encoding="utf-8")
+        written.append(target)
     return written
 
 
@@ -169,15 +173,15 @@ class Replications(BookDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the sections, each with an explicit target."""
-        found: list[nodes.Node] = []
+        sections: list[nodes.Node] = []
         for report in reports(self.data["verdicts"]):
             name = f"replication-{report.document.key}"
             section = nodes.section(ids=[name], names=[name])
             section += nodes.title("", report.document.title)
             section += self.parse_text_to_nodes(as_markdown(report, fenced=True))
             self.state.document.note_explicit_target(section)
-            found.append(section)
-        return found
+            sections.append(section)
+        return sections
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

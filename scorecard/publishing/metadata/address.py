@@ -22,8 +22,8 @@ _ADDRESS = re.compile(r"https?://[^\s\"'<>#?\\{}]+")
 
 def base_address() -> str:
     """Return the URL of the published book with a trailing slash, or an empty string."""
-    given = _setting("BASEURL", "baseurl")
-    return f"{given}/" if given else ""
+    address = _setting("BASEURL", "baseurl")
+    return f"{address}/" if address else ""
 
 
 def repository_address() -> str:
@@ -37,13 +37,13 @@ def _setting(variable: str, name: str) -> str:
     Raises ValueError if the setting is not an http(s) URL.
     """
     config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
-    given = (os.environ.get(variable) or config["html"].get(name) or "").strip()
-    if given and not _ADDRESS.fullmatch(given):
+    address = (os.environ.get(variable) or config["html"].get(name) or "").strip()
+    if address and not _ADDRESS.fullmatch(address):
         raise ValueError(
             f"{variable} (or html.{name} of book/_config.yml) must be an address such as "
-            f"https://example.org/book, or empty, got {given!r}"
+            f"https://example.org/book, or empty, got {address!r}"
         )
-    return given.rstrip("/")
+    return address.rstrip("/")
 
 
 def permalink(product: dict[str, Any], base: str, *, document: bool = True) -> str:

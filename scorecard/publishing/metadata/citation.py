@@ -110,7 +110,11 @@ def _git(*arguments: str) -> str | None:
 
 
 def bibtex(
-    product: dict[str, Any], edition: Edition, *, part: str = "figures", document: bool = True
+    product: dict[str, Any],
+    edition: Edition,
+    *,
+    product_kind: str = "figures",
+    document: bool = True,
 ) -> str:
     """Return a BibTeX entry that cites one figure or table.
 
@@ -120,13 +124,15 @@ def bibtex(
     """
     note = edition.note
     if not document:
-        given = dict(product["parameters"])
+        parameters = dict(product["parameters"])
         for key, file in product.get("files", {}).items():
-            given[key] = f"{file['name']} (SHA-256 {file['sha256']})"
-        values = ", ".join(f"{key} = {value}" for key, value in given.items())
+            parameters[key] = f"{file['name']} (SHA-256 {file['sha256']})"
+        values = ", ".join(f"{key} = {value}" for key, value in parameters.items())
         note += f", a run with parameters of the reader's own: {values}"
-    place = rf"{KINDS[part]} \texttt{{{product['id']}}} in \emph{{{as_tex(cff()['title'])}}}"
-    fields = {"title": f"{{{title_as_tex(product['caption'])}}}", "howpublished": place}
+    origin = (
+        rf"{KINDS[product_kind]} \texttt{{{product['id']}}} in \emph{{{as_tex(cff()['title'])}}}"
+    )
+    fields = {"title": f"{{{title_as_tex(product['caption'])}}}", "howpublished": origin}
     address = permalink(product, edition.address) if document and edition.address else ""
     return _entry(product["id"], fields, note, edition.date, address)
 
@@ -139,32 +145,32 @@ def book_bibtex(edition: Edition) -> str:
 
 def _entry(key: str, fields: dict[str, str], note: str, date: str, address: str) -> str:
     """Return a BibTeX entry of type ``@misc``."""
-    whole = {"author": " and ".join(f"{{{as_tex(name)}}}" for name in authors()), **fields}
-    whole |= {"year": date[:4], "version": str(cff()["version"]), "note": as_tex(note)}
-    whole |= {"doi": cff()["doi"]} if "doi" in cff() else {}
-    whole |= {"url": address} if address else {}
-    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in whole.items())
+    all_fields = {"author": " and ".join(f"{{{as_tex(name)}}}" for name in authors()), **fields}
+    all_fields |= {"year": date[:4], "version": str(cff()["version"]), "note": as_tex(note)}
+    all_fields |= {"doi": cff()["doi"]} if "doi" in cff() else {}
+    all_fields |= {"url": address} if address else {}
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in all_fields.items())
     return f"@misc{{{key},\n{lines}}}\n"
 
 
 def first_sentence(caption: str) -> str:
     """Return the first sentence of a caption, in its Markdown, without the full stop."""
-    found = _SENTENCE.match(caption.strip())
-    return (found[0] if found else caption).strip()
+    match = _SENTENCE.match(caption.strip())
+    return (match[0] if match else caption).strip()
 
 
 def title_as_tex(caption: str) -> str:
     """Return the title for a field of a BibTeX entry."""
 
-    def part(found: re.Match[str]) -> str:
-        if found["math"]:
-            return found["math"]
-        if found["strong"]:
-            return rf"\emph{{{as_tex(found['words'])}}}"
-        if found["code"] is not None:
-            return rf"\texttt{{{as_tex(found['code'])}}}"
+    def part(match: re.Match[str]) -> str:
+        if match["math"]:
+            return match["math"]
+        if match["strong"]:
+            return rf"\emph{{{as_tex(match['words'])}}}"
+        if match["code"] is not None:
+            return rf"\texttt{{{as_tex(match['code'])}}}"
         # `as_tex` strips a text that is a single space.
-        return as_tex(found["escaped"] or found["other"]) or " "
+        return as_tex(match["escaped"] or match["other"]) or " "
 
     return _PARTS.sub(part, first_sentence(caption))
 
@@ -172,10 +178,10 @@ def title_as_tex(caption: str) -> str:
 def title_as_plain_text(caption: str) -> str:
     """Return the title without Markdown markup; formulas stay as TeX, without dollar signs."""
 
-    def part(found: re.Match[str]) -> str:
-        if found["math"]:
-            return found["math"].strip("$")
-        return next(found[name] for name in ("words", "code", "escaped", "other") if found[name])
+    def part(match: re.Match[str]) -> str:
+        if match["math"]:
+            return match["math"].strip("$")
+        return next(match[name] for name in ("words", "code", "escaped", "other") if match[name])
 
     return _PARTS.sub(part, first_sentence(caption))
 
@@ -189,9 +195,9 @@ def plain_citation(edition: Edition) -> str:
 
 def write_citation(site: Path, edition: Edition) -> None:
     """Write the citation of the book: ``CITATION.cff`` with commit and URL, and BibTeX."""
-    known = {"commit": edition.commit} if " " not in edition.commit else {}
-    known |= {"url": edition.address} if edition.address else {}
-    whole = cff() | {"date-released": release_date()} | known
-    text = yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=100)
+    facts = {"commit": edition.commit} if " " not in edition.commit else {}
+    facts |= {"url": edition.address} if edition.address else {}
+    content = cff() | {"date-released": release_date()} | facts
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
     (site / "CITATION.cff").write_text(text, encoding="utf-8")
     (site / "citation.bib").write_text(book_bibtex(edition), encoding="utf-8")

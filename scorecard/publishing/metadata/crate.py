@@ -39,7 +39,7 @@ BOOK_FILES = {
 _FORMATS = TYPES | {"bib": "application/x-bibtex", "cff": "application/yaml"}
 
 
-def write_crate(found: Collation, site: Path, edition: Edition) -> None:
+def write_crate(collation: Collation, site: Path, edition: Edition) -> None:
     """Write the RO-Crate metadata of a site's files."""
     crate = ROCrate()
     who = [_entity(crate, "#contributors", "Organization", name) for name in authors()]
@@ -54,35 +54,41 @@ def write_crate(found: Collation, site: Path, edition: Edition) -> None:
     python = _entity(crate, "#python", "ComputerLanguage", "Python")
     for path, name in BOOK_FILES.items():
         _file(crate, site, path, name)
-    for page, run in found.runs.items():
+    for page, run in collation.runs.items():
         short = Path(page).name
         code = {"@type": ["File", "SoftwareSourceCode"], "license": {"@id": CODE_LICENSE}}
         path, title = f"notebooks/{short}.ipynb", f"Executed notebook of {page}"
         notebook = _file(crate, site, path, title, **code)
         notebook["programmingLanguage"] = python
-        given = [
+        inputs = [
             _entity(crate, f"#{short}-{name}", "PropertyValue", name, value=_value(value))
             for name, value in run["parameters"].items()
         ]
-        made = [file for part in PRODUCTS for file in _products(crate, found, site, part, page)]
+        outputs = [
+            file
+            for product_kind in PRODUCTS
+            for file in _products(crate, collation, site, product_kind, page)
+        ]
         facts = {
             "name": f"Run of {page}",
             "actionStatus": "http://schema.org/CompletedActionStatus",
         }
-        action = crate.add_action(notebook, f"#run-{short}", given, made, properties=facts)
+        action = crate.add_action(notebook, f"#run-{short}", inputs, outputs, properties=facts)
         crate.root_dataset.append_to("mentions", action)
     write_json(site / CRATE, crate.metadata.generate())
     write_json(site / "codemeta.json", codemeta(edition))
 
 
-def _products(crate: ROCrate, found: Collation, site: Path, part: str, page: str) -> list[Any]:
+def _products(
+    crate: ROCrate, collation: Collation, site: Path, product_kind: str, page: str
+) -> list[Any]:
     """Add the files of a page's figures, tables or data to the crate, and return them."""
     files = []
-    for id, product in getattr(found, part).items():
+    for id, product in getattr(collation, product_kind).items():
         if product["notebook"] == page:
             title = title_as_plain_text(product.get("caption") or product["description"])
-            paths = sorted(site.glob(f"{part}/{id}.*"))
-            files += [_file(crate, site, f"{part}/{path.name}", title) for path in paths]
+            paths = sorted(site.glob(f"{product_kind}/{id}.*"))
+            files += [_file(crate, site, f"{product_kind}/{path.name}", title) for path in paths]
     return files
 
 

@@ -33,7 +33,7 @@ Node = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Place:
+class PageLocation:
     """A page of an edition, to which URLs are relative."""
 
     page: str  # the page, such as "ephemeral/four-sources"
@@ -49,87 +49,89 @@ class Place:
         return self.to(f"{self.page}.html")
 
 
-def book(place: Place) -> Node:
+def book(location: PageLocation) -> Node:
     """Return the JSON-LD node of the book."""
     return {
         "@type": "Book",
-        "@id": place.edition.address or place.to("index.html"),
+        "@id": location.edition.address or location.to("index.html"),
         "name": cff()["title"],
         "author": [{"@type": "Organization", "name": name} for name in authors()],
         "abstract": cff()["abstract"],
         "keywords": cff()["keywords"],
         "inLanguage": "en",
         "license": TEXT_LICENSE,
-        "version": f"{cff()['version']}, commit {place.edition.commit}",
-        "datePublished": place.edition.date,
+        "version": f"{cff()['version']}, commit {location.edition.commit}",
+        "datePublished": location.edition.date,
     }
 
 
-def chapter(title: str, place: Place, results: Mapping[str, Any]) -> Node:
+def chapter(title: str, location: PageLocation, results: Mapping[str, Any]) -> Node:
     """Return the JSON-LD node of a page, with its figures, tables and data as parts.
 
     `results`: ``figures``, ``tables`` and ``data`` of the book, as `scorecard.collate`
     gathers them.
     """
-    mine = {
-        part: [p for p in results.get(part, {}).values() if p["notebook"] == place.page]
-        for part in PRODUCTS
+    products = {
+        product_kind: [
+            p for p in results.get(product_kind, {}).values() if p["notebook"] == location.page
+        ]
+        for product_kind in PRODUCTS
     }
-    parts = [figure(product, place) for product in mine["figures"]]
-    parts += [dataset(product, place, "tables") for product in mine["tables"]]
-    parts += [dataset(product, place, "data") for product in mine["data"]]
-    whole = book(place)
+    parts = [figure(product, location) for product in products["figures"]]
+    parts += [dataset(product, location, "tables") for product in products["tables"]]
+    parts += [dataset(product, location, "data") for product in products["data"]]
+    book_node = book(location)
     node = {
         "@type": "Chapter",
-        "@id": place.here,
+        "@id": location.here,
         "name": title,
-        "isPartOf": {key: whole[key] for key in ("@type", "@id", "name")},
-        **{key: whole[key] for key in ("author", "inLanguage", "license", "version")},
-        "datePublished": place.edition.date,
+        "isPartOf": {key: book_node[key] for key in ("@type", "@id", "name")},
+        **{key: book_node[key] for key in ("author", "inLanguage", "license", "version")},
+        "datePublished": location.edition.date,
     }
     return node | ({"hasPart": parts} if parts else {})
 
 
-def figure(product: Mapping[str, Any], place: Place) -> Node:
+def figure(product: Mapping[str, Any], location: PageLocation) -> Node:
     """Return the JSON-LD node of a figure, based on the dataset of its plotted numbers."""
     id = product["id"]
     return {
         "@type": "ImageObject",
-        "@id": f"{place.here}#{id}",
+        "@id": f"{location.here}#{id}",
         "name": title_as_plain_text(product["caption"]),
         "caption": product["caption"],
         "description": product["alt"],
-        "contentUrl": place.to(f"figures/{id}.svg"),
+        "contentUrl": location.to(f"figures/{id}.svg"),
         "encodingFormat": TYPES["svg"],
         "license": TEXT_LICENSE,
         "isBasedOn": {
             "@type": "Dataset",
-            "@id": place.to(f"figures/{id}.csv"),
+            "@id": location.to(f"figures/{id}.csv"),
             "name": f"Numbers of the figure {id}",
             "description": product["caption"],
             "license": TEXT_LICENSE,
-            "distribution": _csv(place, f"figures/{id}.csv"),
+            "distribution": _csv(location, f"figures/{id}.csv"),
         },
     }
 
 
-def dataset(product: Mapping[str, Any], place: Place, part: str) -> Node:
+def dataset(product: Mapping[str, Any], location: PageLocation, product_kind: str) -> Node:
     """Return the JSON-LD node of a table (`part` "tables") or of saved data ("data")."""
     id = product["id"]
-    path = f"{part}/{id}.csv"
-    text = product["caption" if part == "tables" else "description"]
+    path = f"{product_kind}/{id}.csv"
+    text = product["caption" if product_kind == "tables" else "description"]
     columns = product.get("columns", [])
     variables = [{"@type": "PropertyValue", **column} for column in columns]
     return {
         "@type": "Dataset",
-        "@id": f"{place.here}#{id}" if part == "tables" else place.to(path),
+        "@id": f"{location.here}#{id}" if product_kind == "tables" else location.to(path),
         "name": title_as_plain_text(text),
         "description": text,
         "license": TEXT_LICENSE,
-        "distribution": _csv(place, path),
+        "distribution": _csv(location, path),
     } | ({"variableMeasured": variables} if variables else {})
 
 
-def _csv(place: Place, path: str) -> Node:
+def _csv(location: PageLocation, path: str) -> Node:
     kind = {"@type": "DataDownload", "encodingFormat": TYPES["csv"]}
-    return {**kind, "contentUrl": place.to(path)}
+    return {**kind, "contentUrl": location.to(path)}

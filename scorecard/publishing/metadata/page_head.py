@@ -20,7 +20,7 @@ from scorecard.pages.collated import results
 from scorecard.publishing.metadata import linked_data
 from scorecard.publishing.metadata.citation import TEXT_LICENSE, Edition, authors, cff
 from scorecard.publishing.metadata.crate import CRATE
-from scorecard.publishing.metadata.linked_data import Place
+from scorecard.publishing.metadata.linked_data import PageLocation
 
 _TAG = Markup("    <{} {}>\n")
 #: Subject that a page's HTML title has besides the page's own title, by the folder of the page.
@@ -62,42 +62,42 @@ def first_sentences(text: str) -> str:
     """
     sentences = re.split(r"(?<=[.!?]) +(?=[A-Z0-9])", text)
     # Search engines would show the TeX source of a formula.
-    shown, *others = [sentence for sentence in sentences if "\\" not in sentence] or [""]
+    summary, *others = [sentence for sentence in sentences if "\\" not in sentence] or [""]
     for sentence in others:
-        if len(f"{shown} {sentence}") > _DESCRIPTION_LENGTH:
+        if len(f"{summary} {sentence}") > _DESCRIPTION_LENGTH:
             break
-        shown = f"{shown} {sentence}"
-    return textwrap.shorten(shown, _DESCRIPTION_LENGTH, placeholder="…")
+        summary = f"{summary} {sentence}"
+    return textwrap.shorten(summary, _DESCRIPTION_LENGTH, placeholder="…")
 
 
 def head(
-    title: str, page: str, edition: Edition, found: dict[str, Any], description: str = ""
+    title: str, page: str, edition: Edition, data: dict[str, Any], description: str = ""
 ) -> str:
     """Return the metadata of a page as HTML elements for its head."""
-    place = Place(page, edition)
+    location = PageLocation(page, edition)
     front = page == "index"
-    node = linked_data.book(place) if front else linked_data.chapter(title, place, found)
+    node = linked_data.book(location) if front else linked_data.chapter(title, location, data)
     text = json.dumps({"@context": linked_data.CONTEXT, **node}, ensure_ascii=False, indent=1)
     # "</script>" within a caption would end the element.
     script = text.replace("<", "\\u003c")
     citation = {"title": cff()["title"] if front else title}
     citation |= {} if front else {"inbook_title": cff()["title"]}
     citation |= {"publication_date": edition.date.replace("-", "/"), "language": "en"}
-    citation |= {"fulltext_html_url": place.here} if edition.address else {}
+    citation |= {"fulltext_html_url": location.here} if edition.address else {}
     tags = [_tag("meta", name="citation_author", content=name) for name in authors()]
     tags += [_tag("meta", name=f"citation_{name}", content=citation[name]) for name in citation]
     preview = {"title": title, "site_name": cff()["title"]}
     preview["type"] = "book" if front else "article"
-    preview |= {"url": place.here} if edition.address else {}
+    preview |= {"url": location.here} if edition.address else {}
     if description:
         tags.append(_tag("meta", name="description", content=description))
         preview["description"] = description
     tags += [_tag("meta", property=f"og:{name}", content=preview[name]) for name in preview]
     tags.append(_tag("link", rel="license", href=TEXT_LICENSE))
-    crate = place.to(CRATE)
+    crate = location.to(CRATE)
     tags.append(_tag("link", rel="describedby", type="application/ld+json", href=crate))
     if edition.address:
-        tags.append(_tag("link", rel="cite-as", href=place.here))
+        tags.append(_tag("link", rel="cite-as", href=location.here))
     return "".join(tags) + f'    <script type="application/ld+json">\n{script}\n</script>\n'
 
 
@@ -109,15 +109,15 @@ def _tag(element: str, **attributes: str) -> str:
 def _add_head(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    found = results(app)
-    if doctree is None or not found["document"]:
+    data = results(app)
+    if doctree is None or not data["document"]:
         return
-    edition = Edition(**{name: found["edition"][name] for name in ("commit", "date", "address")})
+    edition = Edition(**{name: data["edition"][name] for name in ("commit", "date", "address")})
     title = unescape(re.sub(r"<[^>]+>", "", str(context.get("title", ""))))
     summary = description(doctree) or f"{title} of {cff()['title']}"
     if page == "index":
         summary = first_sentences(" ".join(cff()["abstract"].split()))
-    tags = head(title, page, edition, found, summary)
+    tags = head(title, page, edition, data, summary)
     context["metatags"] = context.get("metatags", "") + tags
     context["subject"] = _SUBJECTS.get(page.partition("/")[0], "")
 

@@ -40,8 +40,8 @@ def paper_html(html: str, paper: Mapping[str, Any], edition: Edition) -> str:
     soup = BeautifulSoup(html, "html.parser")
     page, end = (_section(soup, paper[name]) for name in ("from", "until"))
     cited = _cited_works(soup, page, end)
-    for rest in [*end.find_next_siblings(), end]:
-        rest.decompose()
+    for section in [*end.find_next_siblings(), end]:
+        section.decompose()
     for label in paper["without"]:
         for figure in page.find_all(id=label):
             (figure.find_parent("figure") or figure).decompose()
@@ -65,16 +65,16 @@ def print_papers(page: Path, folder: Path, edition: Edition) -> list[Path]:
     for name, paper in papers().items():
         source = page.with_name(f"{name}.paper.html")
         source.write_text(paper_html(html, paper, edition), encoding="utf-8")
-        made = page.with_name(f"{name}.pdf")
-        print_page(source, made)
-        printed.append(made.replace(folder / made.name))
+        pdf = page.with_name(f"{name}.pdf")
+        print_page(source, pdf)
+        printed.append(pdf.replace(folder / pdf.name))
     return printed
 
 
 def _section(soup: BeautifulSoup, label: str) -> Tag:
     """Return the section with a label."""
-    found = soup.find(id=label)
-    section = found.find_parent("section") if isinstance(found, Tag) else None
+    target = soup.find(id=label)
+    section = target.find_parent("section") if isinstance(target, Tag) else None
     if section is None:
         raise ValueError(f"the book has no section with the label {label!r}")
     return section
@@ -83,11 +83,13 @@ def _section(soup: BeautifulSoup, label: str) -> Tag:
 def _cited_works(soup: BeautifulSoup, page: Tag, end: Tag) -> str:
     """Return the HTML of the works that a page cites before the section `end`."""
     works = {str(work["id"]): work for work in soup.select("div.citation[id]")}
-    after = {id(link) for part in [end, *end.find_next_siblings()] for link in part.find_all("a")}
+    after = {
+        id(link) for element in [end, *end.find_next_siblings()] for link in element.find_all("a")
+    }
     links = (link for link in page.find_all("a", href=True) if id(link) not in after)
     keys = {str(link["href"]).partition("#")[2] for link in links}
-    found = [work.find("p") for key, work in works.items() if key in keys]
-    return "".join(map(str, filter(None, found)))
+    cited = [work.find("p") for key, work in works.items() if key in keys]
+    return "".join(map(str, filter(None, cited)))
 
 
 def _title_block(title: str, edition: Edition) -> str:

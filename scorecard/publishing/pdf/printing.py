@@ -64,12 +64,12 @@ def print_contents(contents: dict[str, Any]) -> dict[str, Any]:
     """Return the table of contents of the printed book."""
     ordered = copy.deepcopy(contents)
     last = []
-    for part in ordered["parts"]:
-        kept = [c for c in part["chapters"] if not c["file"].startswith(WEB_ONLY)]
-        last += [chapter for chapter in kept if chapter["file"] == APPENDIX]
-        part["chapters"] = [chapter for chapter in kept if chapter["file"] != APPENDIX]
+    for book_part in ordered["parts"]:
+        chapters = [c for c in book_part["chapters"] if not c["file"].startswith(WEB_ONLY)]
+        last += [chapter for chapter in chapters if chapter["file"] == APPENDIX]
+        book_part["chapters"] = [chapter for chapter in chapters if chapter["file"] != APPENDIX]
     ordered["parts"].append({"caption": "Appendix", "chapters": last})
-    ordered["parts"] = [part for part in ordered["parts"] if part["chapters"]]
+    ordered["parts"] = [book_part for book_part in ordered["parts"] if book_part["chapters"]]
     return ordered
 
 
@@ -106,9 +106,11 @@ def _page(body: str) -> str:
 def _font_faces() -> str:
     """Return the CSS rules ``@font-face`` for the fonts, which come with Matplotlib."""
     faces = []
-    for family, file, more in _FONTS:
+    for family, file, properties in _FONTS:
         address = Path(get_data_path(), "fonts/ttf", f"{file}.ttf").as_uri()
-        faces.append(f'@font-face {{ font-family: "{family}"; src: url("{address}"); {more} }}\n')
+        faces.append(
+            f'@font-face {{ font-family: "{family}"; src: url("{address}"); {properties} }}\n'
+        )
     return "".join(faces)
 
 
@@ -132,13 +134,13 @@ def _replace_row_tables(body: Tag) -> None:
 
 def _fix_links(body: Tag, address: str) -> None:
     """Point links inside the PDF or to the published book; other relative links become text."""
-    known = {element["id"] for element in body.find_all(id=True)}
+    ids = {element["id"] for element in body.find_all(id=True)}
     for link in body.find_all("a", href=True):
         target = str(link["href"])
         path, _, fragment = target.partition("#")
         if target.startswith(("http://", "https://", "mailto:")):
             continue
-        if fragment in known and (not path or path.endswith(".html")):
+        if fragment in ids and (not path or path.endswith(".html")):
             link["href"] = f"#{fragment}"
         elif path and address:
             link["href"] = address + path.removeprefix("./").replace("../", "")
@@ -148,12 +150,12 @@ def _fix_links(body: Tag, address: str) -> None:
 
 def find_browser() -> str:
     """Return the path of Chromium; raise RuntimeError if it is not installed."""
-    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if found is None:
+    browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if browser is None:
         raise RuntimeError(
             f"printing needs one of {', '.join(CHROMIUM)}: install Debian's chromium"
         )
-    return found
+    return browser
 
 
 def print_page(page: Path, target: Path) -> None:
@@ -183,7 +185,7 @@ def outline(reader: PdfReader) -> list[tuple[int, str, int]]:
 
 def front_matter(entries: list[tuple[int, str, int]], edition: Edition) -> str:
     """Return title page and table of contents as HTML; page numbers count the body from 1."""
-    title, _, more = cff()["title"].partition("? ")
+    title, _, subtitle = cff()["title"].partition("? ")
     cited = escape(plain_citation(edition))
     lines = "".join(
         f'<li class="level-{level}"><a href="{_PAGE_URL}{page}">{escape(name)}</a>'
@@ -192,7 +194,7 @@ def front_matter(entries: list[tuple[int, str, int]], edition: Edition) -> str:
         if level <= 1
     )
     return _page(
-        f'<div class="front"><h1>{escape(title)}?</h1><p>{escape(more)}</p>'
+        f'<div class="front"><h1>{escape(title)}?</h1><p>{escape(subtitle)}</p>'
         f"<p>{escape(', '.join(authors()))}</p><p>{escape(edition.note)}, {edition.date}</p>"
         f"<p>Cite as: {cited}</p><p>Text and figures: CC BY 4.0. Code, which is left to the "
         "notebooks of the book, and the interface of its package: MIT License.</p>"
@@ -211,8 +213,8 @@ def merge_front_matter(front: Path, body: Path, target: Path, edition: Edition) 
         for annotation in page.get("/Annots", []):
             action = annotation.get_object().get("/A", {})
             if str(action.get("/URI", "")).startswith(_PAGE_URL):
-                place = pages[int(action["/URI"].removeprefix(_PAGE_URL))].indirect_reference
-                goal = ArrayObject([place, NameObject("/Fit")])
+                target_page = pages[int(action["/URI"].removeprefix(_PAGE_URL))].indirect_reference
+                goal = ArrayObject([target_page, NameObject("/Fit")])
                 jump = {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): goal}
                 annotation.get_object()[NameObject("/A")] = DictionaryObject(jump)
     writer.set_page_label(0, len(first) - 1, style=PageLabelStyle.LOWERCASE_ROMAN)

@@ -53,7 +53,7 @@ def test_a_figure_is_cited_by_its_own_title_version_and_commit():
     assert found["note"] == f"Version {__version__}, commit abc123"
     assert found["howpublished"].startswith(r"Figure \texttt{first-curve} in \emph{Which source")
     assert "url" not in found
-    assert "Table" in fields(bibtex(FIGURE, HERE, part="tables"))["howpublished"]
+    assert "Table" in fields(bibtex(FIGURE, HERE, product_kind="tables"))["howpublished"]
 
 
 def test_a_figure_of_a_readers_own_file_is_cited_with_its_name_and_hash():
