@@ -24,7 +24,7 @@ _FROM_RIGHT_TO_LEFT = {"R", "AL", "AN"}
 _TEX_WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 
 
-def as_plain(text: object) -> str:
+def clean_text(text: object) -> str:
     """Return a text as one short line, for alt text; other functions here build on it.
 
     Control and format characters are removed, and a text in a right-to-left script is enclosed in
@@ -39,20 +39,20 @@ def as_plain(text: object) -> str:
     return f"\u2068{line}\u2069" if turns else line
 
 
-def as_markdown(text: object) -> str:
+def clean_for_markdown(text: object) -> str:
     """Escape a text, cut to `LONGEST`, for a caption in Markdown."""
-    return escaped(as_plain(text))
+    return escape_markdown(clean_text(text))
 
 
-def escaped(line: str) -> str:
+def escape_markdown(line: str) -> str:
     """Escape a line of text for Markdown."""
     return _PUNCTUATION.sub(r"\\\g<0>", line)
 
 
-def escaped_words(text: object) -> str:
+def escape_prose(text: object) -> str:
     """Escape a document's text for Markdown, except for the formulas between dollar signs."""
     parts = re.split(r"(\$[^$]+\$)", " ".join(str(text).split()))
-    return "".join(piece if n % 2 else escaped(piece) for n, piece in enumerate(parts))
+    return "".join(piece if n % 2 else escape_markdown(piece) for n, piece in enumerate(parts))
 
 
 _GREEK = "alpha|beta|gamma|delta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|psi"
@@ -95,15 +95,15 @@ def _formula(match: re.Match[str]) -> str:
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def with_powers(text: str) -> str:
+def typeset_powers(text: str) -> str:
     r"""Write numbers in scientific notation with powers of ten, with spaces that do not break.
 
     Examples
     --------
-    >>> with_powers("5.15e47").split("\xa0"), with_powers("2e-04").split("\xa0")
+    >>> typeset_powers("5.15e47").split("\xa0"), typeset_powers("2e-04").split("\xa0")
     (['5.15', '×', '10⁴⁷'], ['2', '×', '10⁻⁴'])
-    >>> with_powers("1e-6"), with_powers("0e+00"), with_powers("3.5"), with_powers("the 2e")
-    ('10⁻⁶', '0', '3.5', 'the 2e')
+    >>> [typeset_powers(text) for text in ("1e-6", "0e+00", "3.5", "the 2e")]
+    ['10⁻⁶', '0', '3.5', 'the 2e']
     """
     return re.sub(r"(?<![\w.])(\d[\d.]*)e([-+]?\d+)\b", _power, text)
 
@@ -117,24 +117,24 @@ def _power(match: re.Match[str]) -> str:
     return power if number == "1" else f"{number}\u00a0×\u00a0{power}"
 
 
-def as_mathtext(text: object) -> str:
+def clean_for_mathtext(text: object) -> str:
     """Escape a text for a title, label or legend of a Matplotlib figure.
 
     Matplotlib leaves a label that begins with an underscore out of the legend, and reads a final
     backslash as an escape of what follows: a zero-width space prevents both.
     """
-    line = as_plain(text).strip("\u2068\u2069").replace("$", r"\$")
+    line = clean_text(text).strip("\u2068\u2069").replace("$", r"\$")
     line = "\u200b" + line if line.startswith("_") else line
     return line + "\u200b" if line.endswith("\\") else line
 
 
-def as_tex(text: object) -> str:
+def escape_tex(text: object) -> str:
     """Escape a text for a field of a BibTeX entry."""
     line = " ".join(str(text).split())
     return re.sub(r"[&%$#_{}\\~^]", lambda match: _TEX_WORDS.get(match[0], f"\\{match[0]}"), line)
 
 
-def as_cell(value: Any) -> Any:
+def escape_cell(value: Any) -> Any:
     """Escape a text for a cell of a CSV file, where a spreadsheet could read it as a formula.
 
     A text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a newline, or with apostrophes
@@ -146,95 +146,101 @@ def as_cell(value: Any) -> Any:
     return value
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def pluralise(number: int, noun: str, plural: str = "") -> str:
     """Return a number with a noun in singular or plural.
 
     Examples
     --------
-    >>> counted(1, "epoch"), counted(0, "epoch"), counted(2, "story", "stories")
+    >>> pluralise(1, "epoch"), pluralise(0, "epoch"), pluralise(2, "story", "stories")
     ('1 epoch', '0 epochs', '2 stories')
     """
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(names: Sequence[str]) -> str:
     """Join words for a sentence, with commas and "and".
 
     Examples
     --------
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    >>> join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"])
     ('a', 'a and b', 'a, b and c')
     """
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def rounded(value: float, decimals: int = 2) -> str:
+def format_rounded(value: float, decimals: int = 2) -> str:
     """Format a number with some decimals, or with one significant digit if all would be 0.
 
     Examples
     --------
-    >>> rounded(104.052), rounded(-0.5, 1), rounded(0.0), rounded(-2e-22)
-    ('104.05', '-0.5', '0.00', '-2e-22')
+    >>> [format_rounded(number) for number in (104.052, 0.0, -2e-22)], format_rounded(-0.5, 1)
+    (['104.05', '0.00', '-2e-22'], '-0.5')
     """
     text = f"{value:.{decimals}f}"
     return f"{value:.1g}" if value and not any(c in "123456789" for c in text) else text
 
 
-def apart(low: float, high: float, style: str) -> bool:
+def differ_as_formatted(low: float, high: float, style: str) -> bool:
     """Whether two numbers differ when they are formatted.
 
     Examples
     --------
-    >>> apart(0.981, 0.984, ".2f"), apart(0.981, 0.984, ".3f")
+    >>> differ_as_formatted(0.981, 0.984, ".2f"), differ_as_formatted(0.981, 0.984, ".3f")
     (False, True)
     """
     return format(low, style) != format(high, style)
 
 
-def within(value: float, low: float, high: float, style: str = ".3f") -> str:
+def format_interval(value: float, low: float, high: float, style: str = ".3f") -> str:
     """Format an estimate with its interval, unless the ends are finite and formatted alike.
 
     Examples
     --------
-    >>> within(0.98, 0.97, 0.991), within(1.0, 1.0, 1.0), within(1.0, math.nan, math.nan)
-    ('0.980 (0.970 to 0.991)', '1.000', '1.000')
+    >>> format_interval(0.98, 0.97, 0.991), format_interval(1.0, 1.0, 1.0)
+    ('0.980 (0.970 to 0.991)', '1.000')
+    >>> format_interval(1.0, math.nan, math.nan)
+    '1.000'
     """
     text = format(value, style)
-    differs = math.isfinite(low) and apart(low, high, style)
+    differs = math.isfinite(low) and differ_as_formatted(low, high, style)
     return f"{text} ({format(low, style)} to {format(high, style)})" if differs else text
 
 
-def span(low: float, high: float, style: str) -> str:
+def format_range(low: float, high: float, style: str) -> str:
     """Format two numbers as a range, or as one number if they are formatted alike.
 
     Examples
     --------
-    >>> span(1, 5, "d"), span(5, 5, "d"), span(0.981, 0.984, ".2f")
+    >>> format_range(1, 5, "d"), format_range(5, 5, "d"), format_range(0.981, 0.984, ".2f")
     ('1 to 5', '5', '0.98')
     """
     first, last = format(low, style), format(high, style)
-    return f"{first} to {last}" if apart(low, high, style) else first
+    return f"{first} to {last}" if differ_as_formatted(low, high, style) else first
 
 
-def moves(first: float, last: float, style: str) -> str:
+def format_change(first: float, last: float, style: str) -> str:
     """Return "goes from first to last", or "stays at first" if they are formatted alike.
 
     Examples
     --------
-    >>> moves(1, 5, "d"), moves(0.981, 0.984, ".2f")
+    >>> format_change(1, 5, "d"), format_change(0.981, 0.984, ".2f")
     ('goes from 1 to 5', 'stays at 0.98')
     """
     begin, end = format(first, style), format(last, style)
-    return f"goes from {begin} to {end}" if apart(first, last, style) else f"stays at {begin}"
+    return (
+        f"goes from {begin} to {end}"
+        if differ_as_formatted(first, last, style)
+        else f"stays at {begin}"
+    )
 
 
-def plus_minus(value: float, half: float, decimals: int = 2) -> str:
+def format_plus_minus(value: float, half: float, decimals: int = 2) -> str:
     """Format an estimate with the half-width of its interval, unless that is zero.
 
     Examples
     --------
-    >>> plus_minus(2.5, 0.031), plus_minus(2.5, 0.0), plus_minus(-1e-9, 0.0004)
+    >>> format_plus_minus(2.5, 0.031), format_plus_minus(2.5, 0.0), format_plus_minus(-1e-9, 0.0004)
     ('2.50 ± 0.03', '2.50', '0.00 ± 0.0004')
     """
     text = f"{value:z.{decimals}f}"
-    return f"{text} ± {rounded(half, decimals)}" if half > _ROUNDING * abs(value) else text
+    return f"{text} ± {format_rounded(half, decimals)}" if half > _ROUNDING * abs(value) else text

@@ -32,7 +32,7 @@ from analysis.learning.items import sample_items
 from analysis.results import Estimate
 from analysis.sweep import sweep
 from analysis.trace.frequencies import best_fixed_frequencies, lambdacrawl
-from scorecard import plus_minus, save_data, save_table, save_value, save_values
+from scorecard import format_plus_minus, save_data, save_table, save_value, save_values
 from scorecard.saving.records import saved_numbers
 
 DAY = 86_400
@@ -376,7 +376,7 @@ def tabulate_policies(table: pd.DataFrame) -> pd.DataFrame:
         "value per allowed fetch": format_with_half(table),
         "model": _format_or_none(table["expected"], ".3f"),
         "of the bound (%)": [
-            plus_minus(100 * value / bound, 100 * half / bound, 1)
+            format_plus_minus(100 * value / bound, 100 * half / bound, 1)
             for value, half, bound in zip(table["value"], half, table["bound"], strict=True)
         ],
         "fetches per epoch": table["fetches"].map("{:.2f}".format),

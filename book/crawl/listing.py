@@ -31,7 +31,7 @@ from analysis.learning.certainty_equivalence import (
 from analysis.results import Estimate, student_band
 from analysis.sweep import sweep
 from analysis.trace.trace import WEEK, publications
-from scorecard import COLOURS, figure, save_data, save_figure, save_value, within
+from scorecard import COLOURS, figure, format_interval, save_data, save_figure, save_value
 from scorecard.saving.records import saved_numbers
 
 DAY = 86_400.0
@@ -304,7 +304,7 @@ def tabulate_shares(table: pd.DataFrame, columns: Mapping[tuple[str, str], str])
     for (world, period), heading in columns.items():
         rows = table[(table["world"] == world) & (table["part"] == period)].set_index("learner")
         columns_by_heading[heading] = [
-            within(*rows.loc[name, ["share", "low", "high"]]) for name in rows.index
+            format_interval(*rows.loc[name, ["share", "low", "high"]]) for name in rows.index
         ]
     names = [label for name, label in LEARNERS.items() if name != "index"]
     return pd.DataFrame(columns_by_heading, index=pd.Index(names, name="learner"))

@@ -20,7 +20,7 @@ from analysis.ephemeral.optimum.exact import optimal_cycle
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.results import NotConverged
-from scorecard import COLOURS, Claim, claim, figure, save_data, save_figure, span
+from scorecard import COLOURS, Claim, claim, figure, format_range, save_data, save_figure
 
 #: Sizes of the random instances, (sources, budget).
 POINTS = ((3, 4.0), (4, 4.0), (4, 5.0))
@@ -243,8 +243,8 @@ def draw_spending(instances: pd.DataFrame) -> None:
         caption="What each way spends. Taking sources until the constraint is reached (*reach*) "
         f"overshoots on {(reach > 1 + 1e-9).mean():.0%} of the instances, and spends "
         f"{reach.mean():.2f} budgets on average; owing the overshoot (*debt*) spends "
-        f"{span(debt.min(), debt.max(), '.3f')}.",
+        f"{format_range(debt.min(), debt.max(), '.3f')}.",
         alt=f"Box plots of the cost per epoch in units of the budget over {len(spending)} "
         f"instances: reach has mean {reach.mean():.2f} and reaches {reach.max():.2f}, debt spends "
-        f"{span(debt.min(), debt.max(), '.3f')}, the four others at most one.",
+        f"{format_range(debt.min(), debt.max(), '.3f')}, the four others at most one.",
     )

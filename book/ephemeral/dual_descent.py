@@ -22,8 +22,8 @@ from analysis.results import student_band
 from scorecard import (
     COLOURS,
     Claim,
-    apart,
     claim,
+    differ_as_formatted,
     figure,
     save_data,
     save_figure,
@@ -243,7 +243,9 @@ def save_random_runs(outcome: Sequence[tuple[float, float, float]], budget: floa
         {"replication": "number of the run", **columns},
     )
     mean, low, high = student_band(outcome)
-    differ = [apart(*ends, ".4f") for ends in zip(low, high, strict=True)]  # between the runs
+    differ = [
+        differ_as_formatted(*ends, ".4f") for ends in zip(low, high, strict=True)
+    ]  # between the runs
     rows = {"mean": mean, "95% from": np.where(differ, low, np.nan)}
     rows["95% to"] = np.where(differ, high, np.nan)
     index = pd.Index(["cost per epoch", "reward per epoch", "price"], name="quantity")
@@ -372,6 +374,6 @@ def format_in_tex(text: str) -> str:
 def describe_largest_spread(spread: Mapping[str, float], chosen: str) -> str:
     """Return a text on the steps with which the price varies most, if not the chosen ones."""
     widest = max(spread, key=lambda name: spread[name])
-    if not apart(spread[chosen], spread[widest], ".3f"):
+    if not differ_as_formatted(spread[chosen], spread[widest], ".3f"):
         return ", and by no more with any other"
     return f", and by {spread[widest]:.3f} with {widest}"

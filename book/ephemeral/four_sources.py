@@ -24,14 +24,14 @@ from book.ephemeral.shared import SHOWN, describe_drawn_sources, draw_source, ta
 from scorecard import (
     COLOURS,
     Claim,
-    as_markdown,
-    as_mathtext,
-    as_plain,
     claim,
-    counted,
+    clean_for_markdown,
+    clean_for_mathtext,
+    clean_text,
     figure,
     is_document_run,
-    listed,
+    join_words,
+    pluralise,
     save_figure,
 )
 from scorecard.prints import printed_number
@@ -314,11 +314,13 @@ def draw_content_value(sources: Sources) -> None:
     fig, axis = figure(height=3.4)
     for i, label in enumerate(labels):
         style = ["-", "--", "-.", ":"][i % 4]
-        axis.plot(times, value[i], color=COLOURS[i % 7], linestyle=style, label=as_mathtext(label))
+        axis.plot(
+            times, value[i], color=COLOURS[i % 7], linestyle=style, label=clean_for_mathtext(label)
+        )
     axis.set(xlabel="time since publication (time units)", ylabel="value of an item")
     axis.set_xlim(0, times[-1])
     axis.legend()
-    names = {"caption": list(map(as_markdown, labels)), "alt": list(map(as_plain, labels))}
+    names = {"caption": list(map(clean_for_markdown, labels)), "alt": list(map(clean_text, labels))}
     sentences = {use: describe_values(sources, spelling) for use, spelling in names.items()}
     save_figure(
         "four-sources-content-value",
@@ -340,14 +342,14 @@ def describe_values(sources: Sources, labels: Sequence[str]) -> str:
         start = "The items of all sources start alike"
     else:
         high, low = (
-            listed([label for label, at in zip(labels, utility == end, strict=True) if at])
+            join_words([label for label, at in zip(labels, utility == end, strict=True) if at])
             for end in (utility.max(), utility.min())
         )
         start = f"An item of {high} starts highest, one of {low} lowest"
     if np.ptp(decay) == 0:
         return f"{start}; interest lasts equally long in all."
     long = [label for label, at in zip(labels, decay == decay.min(), strict=True) if at]
-    return f"{start}; interest in {listed(long)} lasts longest."
+    return f"{start}; interest in {join_words(long)} lasts longest."
 
 
 def draw_states(
@@ -362,10 +364,10 @@ def draw_states(
     fig, axes = figure(len(panels), 1, height=1 + 1.25 * len(panels), sharex=True, squeeze=False)
     for i in panels:
         draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
-        axes[i, 0].set_title(f"{as_mathtext(labels[i])}: {shares[i]}", fontsize="small")
+        axes[i, 0].set_title(f"{clean_for_mathtext(labels[i])}: {shares[i]}", fontsize="small")
     axes[-1, 0].set_xlabel("epoch")
     fig.supylabel("expected content (value units)", fontsize="medium")
-    shares_text = "; ".join(f"{as_plain(labels[i])} {shares[i]}" for i in panels)
+    shares_text = "; ".join(f"{clean_text(labels[i])} {shares[i]}" for i in panels)
     save_figure(
         id,
         fig,
@@ -374,8 +376,8 @@ def draw_states(
         "policy "
         f"with $M = {budget}$, from {initial_state} sources. {describe_rhythm(cycle)}; the dotted "
         f"line is $u^*$.{_describe_redrawn(of)}",
-        alt=f"Saw-tooth curves of the content of {counted(len(panels), 'source')} over "
-        f"{counted(horizon, 'epoch')} with {budget} crawled at each. In the long run: "
+        alt=f"Saw-tooth curves of the content of {pluralise(len(panels), 'source')} over "
+        f"{pluralise(horizon, 'epoch')} with {budget} crawled at each. In the long run: "
         f"{shares_text}. "
         f"{describe_rhythm(cycle)}.",
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from book.ephemeral.shared import is_optimal
-from scorecard import COLOURS, counted, figure, save_figure, span
+from scorecard import COLOURS, figure, format_range, pluralise, save_figure
 
 #: Policies of the random sets, with what the page calls them.
 LABELS = {
@@ -54,10 +54,10 @@ def draw_policies(table: pd.DataFrame) -> None:
         caption="Long-run reward of each policy on the four sources, in percent above or below the "
         "relaxed bound (the scale is linear within 0.1% and logarithmic beyond). The index policy "
         f"stays below the bound by {index}, the exact optimum by {optimum}. {beyond}",
-        alt=f"Dots for {len(shares)} rows and {counted(len(shares.columns), 'budget')} against a "
+        alt=f"Dots for {len(shares)} rows and {pluralise(len(shares.columns), 'budget')} against a "
         f"vertical line at the bound. The index lies below it by {index}; farthest to the left is "
         f"{shares.min(axis=1).idxmin()}, by {-shares.to_numpy().min():.0f}%; the fluid formula "
-        f"lies {span(low, high, '+.2f')}% from it.",
+        f"lies {format_range(low, high, '+.2f')}% from it.",
     )
 
 

@@ -11,7 +11,7 @@ from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory.printed import printed_eta
 from book.ephemeral.model_and_index import KINDS, Cases
-from scorecard import COLOURS, counted, figure, rounded, save_figure
+from scorecard import COLOURS, figure, format_rounded, pluralise, save_figure
 
 _STYLES = ("-", "--", "-.", ":")
 _FLOOR = 2e-17  # where an error of exactly zero is drawn
@@ -58,7 +58,7 @@ def draw_threshold(
         "rise. Second panel: what a crawl now gains over waiting one epoch rises with the content "
         "and falls with the subsidy; it changes sign at most once. Thresholds from $u$ on, by "
         f"rising subsidy: {listed}.",
-        alt=f"Two panels with {counted(len(values), 'curve')} each, one a subsidy. In the first "
+        alt=f"Two panels with {pluralise(len(values), 'curve')} each, one a subsidy. In the first "
         "convex rising curves. In the second rising curves that lie lower for larger subsidies. "
         f"Contents at which they cross zero, by rising subsidy: {listed}.",
     )
@@ -125,12 +125,12 @@ def draw_curve(source: int, arm: Sources, curves: pd.DataFrame, orbit: pd.DataFr
         fig,
         curves,
         caption=f"The index of source {source}. On the orbit (dots) all forms agree. Between its "
-        f"points the short form is too small, by less than {rounded(worst)} between $u$ and $u^*$ "
-        "(that is $\\alpha u/C$, which it comes as near as one likes). From $u^*$ on Theorem 1 of "
-        "the report gives 0, and the short form, with $\\eta = 0$, the right $x/C$.",
+        f"points the short form is too small, by less than {format_rounded(worst)} between $u$ and "
+        "$u^*$ (that is $\\alpha u/C$, which it comes as near as one likes). From $u^*$ on Theorem "
+        "1 of the report gives 0, and the short form, with $\\eta = 0$, the right $x/C$.",
         alt=f"A convex rising curve, the index, with {len(orbit)} dots on it. A dashed saw-tooth "
-        f"curve touches it at the dots and drops by up to {rounded(worst, 1)} after each. Above u* "
-        "a line at zero shows the printed theorem.",
+        f"curve touches it at the dots and drops by up to {format_rounded(worst, 1)} after each. "
+        "Above u* a line at zero shows the printed theorem.",
     )
 
 

@@ -49,7 +49,7 @@ from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.copies import two_level
 from analysis.results import Estimate
 from book.ephemeral.shared import EXACT, is_optimal, tabulate_hard_sets
-from scorecard import Claim, claim, plus_minus, save_table
+from scorecard import Claim, claim, format_plus_minus, save_table
 
 Row = tuple[str, str, int, float, float, float]
 
@@ -398,7 +398,7 @@ def _format_mean(losses: Floats) -> str:
     if means.size == 1:
         return f"{round(means[0], 9) + 0.0:.3%}"  # no minus before a zero
     estimate = Estimate.of(means)
-    return f"{plus_minus(100 * estimate.value, 100 * estimate.half_width)}%"
+    return f"{format_plus_minus(100 * estimate.value, 100 * estimate.half_width)}%"
 
 
 def save_hard(rewards: pd.DataFrame) -> None:

@@ -24,7 +24,7 @@ from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
 from analysis.results import Estimate, NotConverged
 from book.ephemeral.shared import scan_averages
-from scorecard import Claim, claim, plus_minus
+from scorecard import Claim, claim, format_plus_minus
 
 #: How the two ways to play Theorem 1 are called, by their rule in `analysis.ephemeral.kernels`.
 FORMS = {"whittle": "Theorem 1, x/C above u*", "remark": "the Remark's short form"}
@@ -167,7 +167,7 @@ def tabulate_rewards(results: dict[str, Comparison], greedy: float) -> pd.DataFr
 
 def format_reward(estimate: Estimate) -> str:
     """Write an estimate with two decimals and its half-width, if the runs differ at all."""
-    return plus_minus(estimate.value, estimate.half_width)
+    return format_plus_minus(estimate.value, estimate.half_width)
 
 
 def collect_reward_values(

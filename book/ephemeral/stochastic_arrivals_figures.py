@@ -21,13 +21,13 @@ from book.ephemeral.shared import (
 from book.ephemeral.stochastic_arrivals import FORMS
 from scorecard import (
     COLOURS,
-    as_markdown,
-    as_mathtext,
-    as_plain,
-    counted,
+    clean_for_markdown,
+    clean_for_mathtext,
+    clean_text,
     figure,
+    format_change,
     is_document_run,
-    moves,
+    pluralise,
     save_data,
     save_figure,
 )
@@ -52,13 +52,13 @@ def draw_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
     fig, axes = figure(len(panels), 1, height=1 + 1.25 * len(panels), sharex=True, squeeze=False)
     for i in panels:
         draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
-        title = f"{as_mathtext(labels[i])}: crawled at {shares[i]:.0%} of these epochs"
+        title = f"{clean_for_mathtext(labels[i])}: crawled at {shares[i]:.0%} of these epochs"
         axes[i, 0].set_title(title, fontsize="small")
     axes[-1, 0].set_xlabel("epoch")
     fig.supylabel("content (value units)", fontsize="medium")
     theorem = "the index of Theorem 1 (and x/C above u*)"
     how = f"{FORMS['remark']}, off the orbit" if short else theorem
-    shares_text = "; ".join(f"{as_plain(labels[i])} at {shares[i]:.0%}" for i in panels)
+    shares_text = "; ".join(f"{clean_text(labels[i])} at {shares[i]:.0%}" for i in panels)
     instead = " It stands for Figure 4 of the report, whose picture is lost."
     save_figure(
         f"stochastic-arrivals-states{'-short' if short else ''}",
@@ -69,7 +69,7 @@ def draw_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
         f"exponential utilities and $M = {budget}$, by {how}. The dotted line is $u^*$."
         + (" The arrivals are those of the figure before." if short else "")
         + (instead if is_document_run() and not short else ""),
-        alt=f"Ragged saw-tooth curves of the content of {counted(len(panels), 'source')} over "
+        alt=f"Ragged saw-tooth curves of the content of {pluralise(len(panels), 'source')} over "
         f"{run.reward.size} epochs, {budget} crawled at each. Share of epochs with a crawl: "
         f"{shares_text}.",
     )
@@ -106,20 +106,20 @@ def draw_frequency(
         ends.append([columns[text][0], columns[text][-1]])
     axis.set(xscale="log", ylim=(0, 1.05), xlabel=VARIABILITY)
     axis.set_ylabel("crawls per epoch")
-    axis.set_title(as_mathtext(label), fontsize="small")
+    axis.set_title(clean_for_mathtext(label), fontsize="small")
     axis.legend(loc="lower left")
     replications = frequencies["whittle"][0].replications
     save_figure(
         "stochastic-arrivals-frequency",
         fig,
         pd.DataFrame(columns),
-        caption=f"How often {as_markdown(label)} is crawled at $M = {budget}$ when utilities have "
-        "gamma laws of growing variability (1 is the exponential law). By the index of Theorem "
-        f"1 it {moves(ends[0][0], ends[0][1], '.2f')}, by the short form it "
-        f"{moves(ends[1][0], ends[1][1], '.2f')}. Bands: 95% over {replications} runs.",
+        caption=f"How often {clean_for_markdown(label)} is crawled at $M = {budget}$ when "
+        "utilities have gamma laws of growing variability (1 is the exponential law). By the index "
+        f"of Theorem 1 it {format_change(ends[0][0], ends[0][1], '.2f')}, by the short form it "
+        f"{format_change(ends[1][0], ends[1][1], '.2f')}. Bands: 95% over {replications} runs.",
         alt="Two curves against variability on a logarithmic axis. By Theorem 1 the frequency "
-        f"{moves(ends[0][0], ends[0][1], '.2f')}, by the short form it "
-        f"{moves(ends[1][0], ends[1][1], '.2f')}.",
+        f"{format_change(ends[0][0], ends[0][1], '.2f')}, by the short form it "
+        f"{format_change(ends[1][0], ends[1][1], '.2f')}.",
     )
 
 
@@ -140,7 +140,7 @@ def draw_variation(
         columns = {"law": family, "squared coefficient of variation": variations[family]}
         mean, half = [e.value for e in values], [e.half_width for e in values]
         frames.append(pd.DataFrame({**columns, "mean": mean, "half width": half}))
-        sentences.append(f"with {family} utilities it {moves(mean[0], mean[-1], '.1f')}")
+        sentences.append(f"with {family} utilities it {format_change(mean[0], mean[-1], '.1f')}")
     axis.axhline(greedy, color="black", linewidth=1, linestyle=":", label="greedy, any law")
     if is_document_run():
         for (name, reward), height in zip(printed_rewards().items(), (4, -11), strict=True):

@@ -30,7 +30,7 @@ from analysis.ephemeral.timetables.packing import reverse
 from analysis.ephemeral.timetables.table import Timetable
 from book.ephemeral.shared import tabulate_hard_sets
 from scorecard import COLOURS, figure, save_figure
-from scorecard.text import as_mathtext, counted
+from scorecard.text import clean_for_mathtext, pluralise
 
 #: Sources and budgets of the comparison with the index policy; a tenth is crawled in the last ones.
 SIZES = ((4, 1), (10, 1), (10, 2), (30, 1), (30, 3), (100, 10), (300, 30), (1000, 100))
@@ -264,13 +264,13 @@ def draw_blocks(table: Timetable) -> None:
             middle = start + length / 2
             # On paper of their own, names can be read on every colour, on light and dark pages.
             paper = {"facecolor": "white", "edgecolor": "none", "pad": 2.0}
-            line.text(middle, 0.5, as_mathtext(name), ha="center", va="center", bbox=paper)
+            line.text(middle, 0.5, clean_for_mathtext(name), ha="center", va="center", bbox=paper)
         for epoch in range(phase, _SHOWN, gap):
             epochs.add_patch(Rectangle((epoch - 0.5, number - 0.4), 1, 0.8, **look))
     line.set(xlim=(0, table.budget), ylim=(0, 1), yticks=[], xlabel="budget (crawls per epoch)")
     epochs.set(xlim=(-0.5, _SHOWN - 0.5), ylim=(len(crawled) - 0.5, -0.5), xlabel="epoch",
                ylabel="source")  # fmt: skip
-    epochs.set_yticks(range(len(crawled)), list(map(as_mathtext, crawled)))
+    epochs.set_yticks(range(len(crawled)), list(map(clean_for_mathtext, crawled)))
     used = float((1 / table.gap).sum())
     save_figure(
         "timetable-blocks",
@@ -279,9 +279,9 @@ def draw_blocks(table: Timetable) -> None:
         caption=f"A timetable of powers of two. The budget of {table.budget} as a line, cut into "
         "blocks of lengths 1/gap (top), "
         "and the epochs that each block becomes (bottom): the two halves of a block are every "
-        f"second of its epochs. Crawled: {counted(len(crawled), 'source')}; used: {used:g} of a "
+        f"second of its epochs. Crawled: {pluralise(len(crawled), 'source')}; used: {used:g} of a "
         f"budget of {table.budget}.",
-        alt=f"A line from 0 to {table.budget} cut into {counted(len(drawn), 'block')}, one "
+        alt=f"A line from 0 to {table.budget} cut into {pluralise(len(drawn), 'block')}, one "
         f"colour a source, and below it a row of marks for each source over {_SHOWN} epochs: "
         "evenly spaced for all sources with one block.",
     )

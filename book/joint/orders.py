@@ -17,8 +17,8 @@ from analysis.results import Estimate
 from scorecard import (
     COLOURS,
     Claim,
-    apart,
     claim,
+    differ_as_formatted,
     figure,
     save_figure,
     save_table,
@@ -215,7 +215,8 @@ def save_order_values(frame: pd.DataFrame, bound: float) -> None:
     for name, estimate in gains.items():
         save_estimate(f"gain-{name}", estimate)
     runs_differ = {
-        name: apart(estimate.low, estimate.high, "z.1f") for name, estimate in gains.items()
+        name: differ_as_formatted(estimate.low, estimate.high, "z.1f")
+        for name, estimate in gains.items()
     }
     save_value("orders-gains-differ", runs_differ["order"] and runs_differ["aware"])
     save_value("orders-held-differs", runs_differ["held"])
@@ -232,7 +233,9 @@ def save_order_values(frame: pd.DataFrame, bound: float) -> None:
         estimate_gain(frame, ("blind", order), ("blind", "last come"))
         for order in ("last come, pre-emptive", "worth")
     ]
-    save_value("orders-gains-have-width", all(apart(g.low, g.high, "z.2f") for g in small))
+    save_value(
+        "orders-gains-have-width", all(differ_as_formatted(g.low, g.high, "z.2f") for g in small)
+    )
     idle = frame[frame["policy"] == "queue, dual price"]["idle"].mean()
     save_value("orders-idle", float(idle))
     save_value("orders-best", float(means.max()))
@@ -328,7 +331,8 @@ def save_order_table(frame: pd.DataFrame, bound: float) -> None:
     means = estimate_means(frame, ["policy", "order"])
     means["share"] = means["reward"] / bound
     same = [
-        not apart(low, high, ".1f") for low, high in zip(means["low"], means["high"], strict=True)
+        not differ_as_formatted(low, high, ".1f")
+        for low, high in zip(means["low"], means["high"], strict=True)
     ]
     means.loc[same, ["low", "high"]] = np.nan
     save_table(

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.arrays import Ints
 from analysis.ephemeral import Sources
 from analysis.joint import Engine, RobotSystem, delay_bound
-from scorecard import COLOURS, counted, figure, moves, save_figure, save_value
+from scorecard import COLOURS, figure, format_change, pluralise, save_figure, save_value
 
 #: Ages of the example, and of the random systems, whose many rules are all evaluated.
 AGES, DRAWN_AGES = 4, 3
@@ -180,7 +180,7 @@ def draw_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
 
 def _describe_queues(longest: int) -> str:
     """Return the queues at which a robot is sent, by the longest of them; -1 for none."""
-    return f"up to {counted(int(longest), 'page')}" if longest >= 0 else "at no queue"
+    return f"up to {pluralise(int(longest), 'page')}" if longest >= 0 else "at no queue"
 
 
 def draw_scan(scan: pd.DataFrame) -> None:
@@ -207,9 +207,9 @@ def draw_scan(scan: pd.DataFrame) -> None:
         scan,
         caption="What is earned, and how many robots are in flight, by what a robot costs.",
         alt="As robots become dearer, the gain of the optimum "
-        f"{moves(first['optimum'], last['optimum'], 'z.2f')}, that of the rule "
-        f"{moves(first['rule'], last['rule'], 'z.2f')}, and the mean number of robots in flight "
-        f"{moves(first['robots'], last['robots'], 'z.2f')}.",
+        f"{format_change(first['optimum'], last['optimum'], 'z.2f')}, that of the rule "
+        f"{format_change(first['rule'], last['rule'], 'z.2f')}, and the mean number of robots in "
+        f"flight {format_change(first['robots'], last['robots'], 'z.2f')}.",
     )
 
 

@@ -20,7 +20,15 @@ from analysis.joint import (
 )
 from analysis.joint.simulation import ORDERS_OF_INDEXING, JointRun, check_events
 from analysis.results import Estimate
-from scorecard import COLOURS, apart, figure, moves, save_figure, save_value, save_values
+from scorecard import (
+    COLOURS,
+    differ_as_formatted,
+    figure,
+    format_change,
+    save_figure,
+    save_value,
+    save_values,
+)
 
 #: Shares of the dual price that are tried; one is chosen on runs of their own.
 SHARES = (0.0, 0.2, 0.6)
@@ -251,7 +259,9 @@ def save_robot_values(frame: pd.DataFrame, best: int) -> None:
         )
         save_value(f"together-{name}-half", (row[f"{name} high"] - row[f"{name} low"]) / 2)
     halves = [(row[f"{name} high"] - row[f"{name} low"]) / 2 for name in ("aware", "blind")]
-    save_value("together-runs-differ", all(apart(0.0, half, ".1f") for half in halves))
+    save_value(
+        "together-runs-differ", all(differ_as_formatted(0.0, half, ".1f") for half in halves)
+    )
     save_value("together-several-limits", len(frame) > 1)
     save_value("together-bound", row["bound"])
 
@@ -292,8 +302,8 @@ def draw_robots(frame: pd.DataFrame) -> None:
         caption="What is earned per epoch, first come first served, by the number of crawls per "
         "epoch, with 95% intervals.",
         alt=f"As crawls an epoch go up to {last['robots']:.0f}, what the policy that sees the "
-        f"queue earns {moves(first['aware'], last['aware'], '.0f')}, what the index of part I "
-        f"earns {moves(first['blind'], last['blind'], '.0f')}; the bound ends at "
+        f"queue earns {format_change(first['aware'], last['aware'], '.0f')}, what the index of "
+        f"part I earns {format_change(first['blind'], last['blind'], '.0f')}; the bound ends at "
         f"{last['bound']:.0f}.",
     )
 

@@ -33,7 +33,7 @@ from analysis.learning.scheme.lspe import Lspe, LspeOptions
 from analysis.learning.uc_whittle import UcWhittle, UcWhittleOptions
 from analysis.learning.whittle_q import WhittleQ, WhittleQOptions
 from analysis.results import Estimate, least_for_median
-from scorecard import Claim, claim, listed, plus_minus, save_table, save_value
+from scorecard import Claim, claim, format_plus_minus, join_words, save_table, save_value
 
 Runs = Mapping[int, Mapping[str, LearningCurves]]
 SHORT = {
@@ -364,11 +364,15 @@ def describe_hard_cases(table: pd.DataFrame, limit: float) -> str:
             for row in iterate_rows(rows)
             if row.learner != best.learner and row.low <= best.high
         ]
-        shared = f"; the intervals of {listed(rivals)} overlap with its own" if rivals else ""
+        shared = f"; the intervals of {join_words(rivals)} overlap with its own" if rivals else ""
         fails = list(rows.learner[~rows.holds])
         none_holds = len(fails) == len(rows)
         verdict = (
-            "none holds" if none_holds else f"all hold but {listed(fails)}" if fails else "all hold"
+            "none holds"
+            if none_holds
+            else f"all hold but {join_words(fails)}"
+            if fails
+            else "all hold"
         )
         lines.append(
             f"- *{case}*: {best.learner} loses least, {100 * best.regret:.1f}% of the "
@@ -378,7 +382,7 @@ def describe_hard_cases(table: pd.DataFrame, limit: float) -> str:
     robust = find_most_robust(table)
     held = list_held_cases(table)[robust]
     lost = [case for case in CASES if case not in held]
-    end = f"It does not hold in: {listed(lost)}." if lost else "It holds in every case."
+    end = f"It does not hold in: {join_words(lost)}." if lost else "It holds in every case."
     lines.append(f"\nThe smallest loss in the worst case has **{robust}**. {end}")
     return "\n".join(lines)
 
@@ -386,7 +390,7 @@ def describe_hard_cases(table: pd.DataFrame, limit: float) -> str:
 def tabulate_regrets(table: pd.DataFrame) -> pd.DataFrame:
     """Return regret in % of the bound with half the interval, learners by cases."""
     text = [
-        plus_minus(100 * row.regret, 50 * (row.high - row.low), 1)
+        format_plus_minus(100 * row.regret, 50 * (row.high - row.low), 1)
         + ("" if row.holds else " (does not hold)")
         for row in iterate_rows(table)
     ]

@@ -13,7 +13,7 @@ from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.results import Estimate
 from scorecard import COLOURS, figure, save_data, save_figure, save_table, save_value
-from scorecard.text import counted
+from scorecard.text import pluralise
 
 
 def draw_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float) -> None:
@@ -46,10 +46,10 @@ def draw_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float)
         "learning-as-printed-curve",
         fig,
         pd.DataFrame(data | {"95%": spread[1], **levels}),
-        caption=f"Reward of the printed scheme in blocks of {counted(block, 'epoch')}, {runs} runs "
-        f"with $\\kappa = {kappa:g}$, states divided by the largest $u^*$. The last block earns "
-        f"{mean[-1]:.2f}; the thresholds' upper bounds are worth {bounds:.2f}, the index policy "
-        f"{best:.2f}.",
+        caption=f"Reward of the printed scheme in blocks of {pluralise(block, 'epoch')}, {runs} "
+        f"runs with $\\kappa = {kappa:g}$, states divided by the largest $u^*$. The last block "
+        f"earns {mean[-1]:.2f}; the thresholds' upper bounds are worth {bounds:.2f}, the index "
+        f"policy {best:.2f}.",
         alt=f"Learning curve: the mean over {runs} runs is {mean[0]:.0f} in the first block and "
         f"{mean[-1]:.0f} in the last; thresholds at their upper bounds are worth {bounds:.1f}, the "
         f"index policy {best:.1f}.",

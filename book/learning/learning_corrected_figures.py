@@ -12,8 +12,8 @@ from analysis.arrays import Floats
 from analysis.learning.scheme.runs import Learned
 from analysis.results import student_band
 from book.learning.learning_corrected import BAD, ZERO
-from scorecard import COLOURS, figure, plus_minus, save_figure
-from scorecard.text import counted
+from scorecard import COLOURS, figure, format_plus_minus, save_figure
+from scorecard.text import pluralise
 
 LEAST_LOSS = 0.01
 """Per cent; where a smaller loss is drawn."""
@@ -46,7 +46,7 @@ def draw_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
     axis.set(xlim=(0, horizon), ylim=(0, 1.35 * index))
     axis.legend(loc="upper right", fontsize="small", ncols=2)
     values_text = "; ".join(
-        f"{name}: {plus_minus(late.value, late.half_width, 1)}, {late.replications} runs"
+        f"{name}: {format_plus_minus(late.value, late.half_width, 1)}, {late.replications} runs"
         for name, (_, late) in ends.items()
     )
     first = "; ".join(f"{name}: {mean:.0f}" for name, (mean, _) in ends.items())
@@ -54,7 +54,7 @@ def draw_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
         "learning-corrected-curves",
         fig,
         pd.DataFrame(data),
-        caption=f"Reward per epoch in blocks of {counted(block, 'epoch')}, $M = {budget}$, means "
+        caption=f"Reward per epoch in blocks of {pluralise(block, 'epoch')}, $M = {budget}$, means "
         f"with 95% bands. In the last fifth, {values_text}.",
         alt=f"Learning curves. First block, {first}. In the last fifth, {values_text}. The index "
         f"policy earns {index:.1f}.",

@@ -13,7 +13,7 @@ from analysis.learning.scheme.gradient import GradientCheck
 from book.learning.learning_scheme import CORRECTED, HARVEST
 from book.learning.shared import error_bound
 from scorecard import COLOURS, figure, save_figure
-from scorecard.text import counted
+from scorecard.text import pluralise
 
 
 def draw_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
@@ -42,9 +42,9 @@ def draw_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
         "epoch after a crawl. Thin dotted lines: $u^*_i$, which mean content never exceeds. Where "
         "a threshold lies above that line, the source is not crawled however long it waits"
         f"{ends}.",
-        alt=f"Thresholds of {counted(len(drawn), 'source')}, which rise with the content of source "
-        f"1; {len(above)} of {len(drawn)} at an end above the largest content that the source of "
-        "the threshold can have.",
+        alt=f"Thresholds of {pluralise(len(drawn), 'source')}, which rise with the content of "
+        f"source 1; {len(above)} of {len(drawn)} at an end above the largest content that the "
+        "source of the threshold can have.",
     )
 
 

@@ -25,7 +25,7 @@ from analysis.learning.identification import closed_loop
 from analysis.learning.items import sample_items
 from analysis.learning.regret.random_sets import APART, ITEMS, RULES, STARTS, slope, summary
 from analysis.results import Estimate
-from scorecard import plus_minus, save_data, save_table, save_value
+from scorecard import format_plus_minus, save_data, save_table, save_value
 
 GRID_AGES = 12
 """Ages of which the grid at a given price has the curves."""
@@ -554,7 +554,7 @@ def save_kinds(runs: pd.DataFrame) -> None:
     )
     table = summarise_kinds(runs)
     text = [
-        f"{plus_minus(mean, half, 2)}; {largest:.2f}"
+        f"{format_plus_minus(mean, half, 2)}; {largest:.2f}"
         for mean, half, largest in zip(table["mean"], table.half, table.largest, strict=True)
     ]
     wide = table.assign(text=text).pivot(index="kind", columns="rule", values="text")

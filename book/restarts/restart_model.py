@@ -20,8 +20,8 @@ from analysis.results import DiscountedSolution, Estimate
 from scorecard import (
     COLOURS,
     Claim,
-    apart,
     claim,
+    differ_as_formatted,
     figure,
     save_figure,
     save_table,
@@ -80,7 +80,7 @@ def describe_simulation(estimate: Estimate) -> str:
 
     `estimate`: mean of the paths with its 99.99% interval.
     """
-    if not apart(estimate.low, estimate.high, ".4f"):
+    if not differ_as_formatted(estimate.low, estimate.high, ".4f"):
         return f"{estimate.value:.4f} on every path"
     ends = f"between {estimate.low:.4f} and {estimate.high:.4f} at 99.99%"
     return f"{estimate.value:.4f}, {ends}"

@@ -18,14 +18,14 @@ from scorecard import (
     COLOURS,
     Claim,
     claim,
-    counted,
     figure,
+    format_range,
+    pluralise,
     save_data,
     save_figure,
     save_table,
     save_value,
     save_values,
-    span,
 )
 from scorecard.prints import printed_number
 
@@ -296,7 +296,7 @@ def draw_histogram(large: pd.DataFrame, paths: int) -> tuple[Floats, Floats]:
     fig.supylabel("systems in a hundred", fontsize="medium")
     medians = large.groupby("kernel").eps.median()
     half = float((large.high - large.low).mean() / 2)
-    middles = span(medians.min(), medians.max(), ".2f")
+    middles = format_range(medians.min(), medians.max(), ".2f")
     save_figure(
         "restart-myopic-histogram",
         fig,
@@ -305,7 +305,7 @@ def draw_histogram(large: pd.DataFrame, paths: int) -> tuple[Floats, Floats]:
         f"the index policy over the myopic one, $n = {large.arms.iloc[0]}$, "
         f"$m = {large.budget.iloc[0]}$, {paths} paths with a control variate (half-width "
         f"{half:.2f} on average). Medians in %: {middles}.",
-        alt=f"{counted(len(names), 'histogram')} of the saving in %, with medians of {middles}.",
+        alt=f"{pluralise(len(names), 'histogram')} of the saving in %, with medians of {middles}.",
         instances="restart-myopic-systems",
     )
     return first.get_xticks(), first.get_yticks()

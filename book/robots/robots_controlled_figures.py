@@ -14,7 +14,7 @@ from book.robots.robots_controlled import (
     count_printed_updates,
     describe_curves,
 )
-from scorecard import COLOURS, counted, figure, is_document_run, listed, save_figure
+from scorecard import COLOURS, figure, is_document_run, join_words, pluralise, save_figure
 
 
 def draw_policies(results: Results) -> None:
@@ -100,7 +100,7 @@ def draw_references(results: Results, printed: Sequence[int]) -> None:
 def describe_counts(counts: Sequence[int], gammas: Sequence[float]) -> str:
     """Return a text on how many reference states give a number of updates."""
     counts_text = [
-        f"{counted(count, 'state') if count else 'no state'} at γ = {gamma:g}"
+        f"{pluralise(count, 'state') if count else 'no state'} at γ = {gamma:g}"
         for count, gamma in zip(counts, gammas, strict=True)
     ]
-    return f"which is that of {listed(counts_text)}"
+    return f"which is that of {join_words(counts_text)}"

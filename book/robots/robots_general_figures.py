@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.robots.general.laws import ServiceLaw
 from analysis.robots.general.mg1k import general_cost, optimal_general_load
 from book.robots.robots_general import FAST, FAST_RATE, SLOW, Variability
-from scorecard import COLOURS, counted, figure, moves, save_figure, span
+from scorecard import COLOURS, figure, format_change, format_range, pluralise, save_figure
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 MARKERS = "os^DvP"
@@ -43,7 +43,7 @@ def draw_variation(
     )
     ends = [
         f"at γ = {variability.gammas[k]:g} the best number of robots "
-        + moves(int(variability.numbers[k, 0]), int(variability.numbers[k, -1]), "d")
+        + format_change(int(variability.numbers[k, 0]), int(variability.numbers[k, -1]), "d")
         for k in extremes
     ]
     save_figure(
@@ -54,8 +54,8 @@ def draw_variation(
         f"indexing times with gamma law, $K = {capacity}$, $\\mu = 1$, $\\lambda = "
         f"{arrival_rate:g}$. The grey line marks exponential times, where $\\gamma(K) = "
         f"{critical:.2f}$ separates loads below one from loads above.",
-        alt=f"{counted(len(variability.gammas), 'line')}, one a weight. From the least to the most "
-        f"variable times, {'; '.join(ends)}.",
+        alt=f"{pluralise(len(variability.gammas), 'line')}, one a weight. From the least to the "
+        f"most variable times, {'; '.join(ends)}.",
     )
 
 
@@ -74,7 +74,7 @@ def draw_laws(laws: Sequence[ServiceLaw], gamma: float, capacity: int) -> dict[s
     axis.set(xlabel="load ρ", ylabel="cost per unit of time\n(in lost pages)", ylim=(0, None))
     axis.legend(fontsize="small")
     same = [best[law.name] for law in laws[1:]]
-    ends = span(min(same), max(same), ".2f")
+    ends = format_range(min(same), max(same), ".2f")
     save_figure(
         "robots-general-laws",
         fig,
@@ -140,7 +140,7 @@ def draw_fleet(scan: pd.DataFrame, gamma: float, capacity: int) -> None:
         f"varies, slow ones (rate {SLOW.arrival_rate:g}, at most {SLOW.available}, cost "
         f"{SLOW.running_cost:g}); $K = {capacity}$, $\\gamma = {gamma:g}$, $\\mu = 1$. A fixed "
         f"fleet drops all fast robots from a cost of {leaves:g} on; control saves "
-        f"{span(saved.min(), saved.max(), '.0%')} of the cost.",
+        f"{format_range(saved.min(), saved.max(), '.0%')} of the cost.",
         alt="First panel: the fixed numbers of the two kinds change by jumps as the fast kind "
         "becomes dearer, the mean numbers under control change more gradually. Second panel: the "
         "controlled fleet costs less than the fixed one throughout.",

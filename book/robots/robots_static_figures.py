@@ -13,7 +13,7 @@ from matplotlib.patches import Circle, Rectangle
 from analysis.arrays import Floats, Ints
 from analysis.robots.static.limits import large_capacity_robots
 from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots, static_cost
-from scorecard import COLOURS, counted, figure, is_document_run, moves, save_figure
+from scorecard import COLOURS, figure, format_change, is_document_run, pluralise, save_figure
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
@@ -102,7 +102,7 @@ def draw_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
         numbers = np.array([optimal_robots(1 / ratio, float(g), k) for g in grid])
         data[f"N, K = {k}"] = numbers
         numbers_at_end[k] = int(numbers[-1])
-        ends.append(f"{moves(int(numbers[0]), int(numbers[-1]), 'd')} at K = {k}")
+        ends.append(f"{format_change(int(numbers[0]), int(numbers[-1]), 'd')} at K = {k}")
         axis.step(grid, numbers, where="mid", linestyle=style, color=colour, label=f"K = {k}")
     axis.axhline(ratio, color="grey", linewidth=0.8)
     axis.set(xlabel="weight of starvation γ (μ = 1)", ylabel="best number of robots")
@@ -150,7 +150,7 @@ def draw_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
     axis.axhline(ratio, color="grey", linewidth=0.8)
     axis.set(ylabel="best number of robots")
     axis.legend()
-    ends = [f"{moves(int(n[0]), int(n[-1]), 'd')} at γ = {g:g}" for g, n in numbers.items()]
+    ends = [f"{format_change(int(n[0]), int(n[-1]), 'd')} at γ = {g:g}" for g, n in numbers.items()]
     save_figure(
         "robots-static-capacity",
         fig,
@@ -203,6 +203,6 @@ def draw_large_capacity(weights: Sequence[float]) -> None:
         caption=_describe_redrawn("Figure 5")
         + "Best number of robots in the limit of a large queue, by (16) of the draft: "
         "$\\mu/\\lambda$ rounded up or down, and the weight of starvation decides which way.",
-        alt=f"{counted(len(weights), 'staircase')} around the diagonal: the weight of starvation "
+        alt=f"{pluralise(len(weights), 'staircase')} around the diagonal: the weight of starvation "
         "decides where the number is rounded down and where up.",
     )

@@ -35,14 +35,14 @@ from analysis.trace.replay import Clock, Visits, find_next_visits, priorities
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
 from scorecard import (
     COLOURS,
-    counted,
     figure,
+    format_interval,
+    pluralise,
     save_data,
     save_figure,
     save_table,
     save_value,
     save_values,
-    within,
 )
 from scorecard.saving.records import saved_numbers
 
@@ -339,7 +339,9 @@ def tabulate_rules(table: pd.DataFrame, size: str) -> pd.DataFrame:
     rows = table[(table["size"] == size) & (table["policy"] != "clairvoyant")]
     rows = rows.sort_values("value", ascending=False)
     columns: dict[str, list[str]] = {
-        "value": [within(*row) for row in rows[["value", "low", "high"]].to_numpy().tolist()],
+        "value": [
+            format_interval(*row) for row in rows[["value", "low", "high"]].to_numpy().tolist()
+        ],
         "time up to date": [f"{share:.1%}" for share in rows["fresh"]],
         "visits an hour": [f"{visits:.2f}" for visits in rows["visits"]],
         "not modified": [f"{share:.0%}" for share in rows["unchanged"]],
@@ -356,8 +358,8 @@ def save_tables(table: pd.DataFrame, every: Mapping[str, Experiment]) -> None:
         save_table(
             f"arena-{size}",
             tabulate_rules(table, size),
-            f"Policies at {counted(experiment.budget, 'visit')} an hour, by value in units of the "
-            "index "
+            f"Policies at {pluralise(experiment.budget, 'visit')} an hour, by value in units of "
+            "the index "
             "with trained rates (block-bootstrap 95% interval). Late: from publication to visit.",
             instances="arena-rules",
         )

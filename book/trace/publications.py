@@ -20,7 +20,7 @@ from analysis.trace.poisson import compare_with_surrogates
 from analysis.trace.rates import trained_rates
 from analysis.trace.replay import expected_reward
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
-from scorecard import counted, save_data, save_table, save_value, save_values, within
+from scorecard import format_interval, pluralise, save_data, save_table, save_value, save_values
 from scorecard.saving.records import saved_numbers
 
 SIZES = ("small", "middle", "large")
@@ -333,7 +333,10 @@ def tabulate_ratios(table: pd.DataFrame) -> pd.DataFrame:
     bounds = {"relaxed": "relaxed Poisson bound", "clairvoyant": "clairvoyant bound"}
     text_table = table.assign(
         policy=table["policy"].map({**LABELS, **bounds}),
-        text=[within(*numbers) for numbers in table[["ratio", "low", "high"]].to_numpy().tolist()],
+        text=[
+            format_interval(*numbers)
+            for numbers in table[["ratio", "low", "high"]].to_numpy().tolist()
+        ],
     )
     order = [*LABELS.values(), *bounds.values()]
     wide = text_table.pivot(index="policy", columns="budget", values="text").loc[order]
@@ -367,7 +370,7 @@ def check_campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
             collected = experiment.replayed(visits).weeks.sum() / hours
             column[LABELS[key]] = collected / expected_reward(visits, truth, warm_up=before)
             save_value(f"publications-campbell-{key}-{size}", column[LABELS[key]])
-        rows[f"{counted(experiment.budget, 'visit')} an hour"] = column
+        rows[f"{pluralise(experiment.budget, 'visit')} an hour"] = column
     table = pd.DataFrame(rows)
     save_value("publications-campbell-worst", float(np.abs(table.to_numpy() - 1).max()))
     return table
@@ -397,7 +400,7 @@ def compare_kinds(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFr
             for key, outcome in others.items():
                 ratio, low, high = ratio_interval(outcome.weeks, base, weights)
                 save_value(f"publications-{kind}-{key}-{size}", ratio)
-                column[LABELS[key]] = within(ratio, low, high)
+                column[LABELS[key]] = format_interval(ratio, low, high)
             rows[label, f"{budget} an hour"] = column
     return pd.DataFrame(rows).T
 
@@ -453,7 +456,7 @@ def vary_half_lives(
         for key, outcome in others.items():
             ratio, low, high = ratio_interval(outcome.weeks, base, weights)
             save_value(f"publications-rule-{number_of_rule}-{key}", ratio)
-            column[LABELS[key]] = within(ratio, low, high)
+            column[LABELS[key]] = format_interval(ratio, low, high)
         rows[rule] = column
     return pd.DataFrame(rows).T.rename_axis("half-life")
 

@@ -12,7 +12,7 @@ from analysis.trace.experiment import Experiment, Outcome
 from analysis.trace.poisson import WINDOWS, fano_factors, hourly_shares, relative_gaps, surrogate
 from analysis.trace.trace import Trace, publications
 from book.trace.publications import KINDS, LABELS
-from scorecard import COLOURS, counted, figure, save_figure, save_value
+from scorecard import COLOURS, figure, pluralise, save_figure, save_value
 
 
 def draw_poisson(seed: int) -> None:
@@ -102,7 +102,7 @@ def draw_ratios(table: pd.DataFrame) -> None:
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower right", fontsize="small")
     best = table[~table["policy"].isin(["feed", "relaxed", "clairvoyant", "oracle"])]
     values_text = "; ".join(
-        f"at {counted(rows['budget'].iloc[0], 'visit')} an hour "
+        f"at {pluralise(rows['budget'].iloc[0], 'visit')} an hour "
         + ", ".join(
             f"{LABELS[key]} {ratio:.2f}"
             for key, ratio in zip(rows["policy"], rows["ratio"], strict=True)

@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxRole
 
 from scorecard.collate import DATA
 from scorecard.prints import printed_rows
-from scorecard.text import plus_minus, with_powers
+from scorecard.text import format_plus_minus, typeset_powers
 
 #: What a page has in the place of the policy of the site, known once all pages are rendered.
 PLACEHOLDER = "CONTENT-SECURITY-POLICY-OF-THIS-SITE"
@@ -55,14 +55,14 @@ def number_text(data: Mapping[str, Any], kind: str, text: str) -> str:
     """
     id, _, style = text.partition(":")
     if kind == "printed":
-        return with_powers(printed_rows()[id].printed)
+        return typeset_powers(printed_rows()[id].printed)
     if kind == "verdict":
         return str(data["verdicts"][id]["verdict"])
     entry = data["records" if kind == "computed" else "values"][id]
     value = entry["value"]
     if style.startswith("±"):
         low, high = entry["interval"] or (value, value)
-        return plus_minus(value, (high - low) / 2, int(style[1:]))
+        return format_plus_minus(value, (high - low) / 2, int(style[1:]))
     if isinstance(value, list):
         return "[" + ", ".join(format(entry, style) for entry in value) + "]"
-    return with_powers(format(value, style))
+    return typeset_powers(format(value, style))

@@ -21,7 +21,7 @@ from scorecard.publishing.metadata.citation import (
 )
 from scorecard.publishing.metadata.crate import write_crate
 from scorecard.run import write_json
-from scorecard.text import as_cell
+from scorecard.text import escape_cell
 
 SCORECARD = [
     "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
@@ -61,7 +61,7 @@ def write_data(collation: Collation, site: Path) -> None:
         with (site / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
             table.writeheader()
-            table.writerows({k: as_cell(v) for k, v in row.items()} for row in rows)
+            table.writerows({k: escape_cell(v) for k, v in row.items()} for row in rows)
     write_citation(site, edition)
     write_json(site / "manifest.json", _manifest(collation, site))
     if collation.document:  # a reader's own run is not published

@@ -20,7 +20,7 @@ from pybtex.richtext import Text
 from scorecard.pages.collated import number_text
 from scorecard.pages.links.references import index_key, text_and_link
 from scorecard.prints import documents, printed_rows
-from scorecard.text import escaped, escaped_words
+from scorecard.text import escape_markdown, escape_prose
 
 _ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
 _EXPLICIT = re.compile(r"(?P<words>.*?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
@@ -193,7 +193,7 @@ class MarkdownConverter:
                 row = printed_rows()[id]
                 where = f"{documents()[row.document].short}, {row.place}"
                 texts = [_cell(verdict[name]) for name in ("computed", "verdict", "reason")]
-                cells.append([_cell(where), escaped_words(row.printed), *texts])
+                cells.append([_cell(where), escape_prose(row.printed), *texts])
         header = ("Where", "Printed", "Computed", "Verdict", "Why")
         return _markdown_table(header, cells) if cells else ""
 
@@ -221,7 +221,7 @@ def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
 
 
 def _cell(text: object) -> str:
-    return escaped(" ".join(str(text).split()))
+    return escape_markdown(" ".join(str(text).split()))
 
 
 def _block_quote(text: str) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from scorecard.run import DIGITS, by_hand, run_facts, run_folder, write_json
-from scorecard.text import as_cell
+from scorecard.text import escape_cell
 
 #: Packages whose versions may change a number or a picture.
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "pandas")
@@ -72,9 +72,11 @@ def machine() -> dict[str, str]:
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
     """Write a frame as CSV with `DIGITS` significant digits, reproducibly to the byte.
 
-    `as_cell` escapes texts that a spreadsheet would read as formulas.
+    `escape_cell` escapes texts that a spreadsheet would read as formulas.
     """
     path.parent.mkdir(exist_ok=True)
-    safe = frame.apply(lambda column: column if is_numeric_dtype(column) else column.map(as_cell))
-    safe.columns = [as_cell(name) for name in frame.columns]
+    safe = frame.apply(
+        lambda column: column if is_numeric_dtype(column) else column.map(escape_cell)
+    )
+    safe.columns = [escape_cell(name) for name in frame.columns]
     safe.to_csv(path, index=False, float_format=f"%.{DIGITS}g", lineterminator="\n")

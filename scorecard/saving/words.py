@@ -36,7 +36,7 @@ from typing import Any
 from scorecard.prints import FOLDER as PUBLISHED
 from scorecard.prints import Printed, printed_rows
 from scorecard.saving.claims import Claim
-from scorecard.text import counted, plus_minus, span
+from scorecard.text import format_plus_minus, format_range, pluralise
 from scorecard.values import read_values
 
 FOLDER = PUBLISHED / "verdicts"
@@ -52,11 +52,11 @@ LONGEST_NAME = 48
 _SECTION = re.compile(r"^([\w-]+):[ \t]*$", re.MULTILINE)
 
 
-#: Formatting functions by the first word of a format specification, as in ``{n:counted epoch}``.
+#: Formatting functions by the first word of a format specification, as in ``{n:pluralise epoch}``.
 EXTRA_FORMATS: dict[str, Callable[..., str]] = {
-    "counted": counted,
-    "span": lambda ends, style: span(ends[0], ends[1], style),
-    "plus_minus": lambda pair, decimals="2": plus_minus(pair[0], pair[1], int(decimals)),
+    "pluralise": pluralise,
+    "range": lambda ends, style: format_range(ends[0], ends[1], style),
+    "plus_minus": lambda pair, decimals="2": format_plus_minus(pair[0], pair[1], int(decimals)),
 }
 
 

@@ -16,15 +16,15 @@ from matplotlib.cbook import is_math_text
 from myst_parser.docutils_ import Parser
 
 from scorecard import (
-    as_markdown,
-    as_mathtext,
-    as_plain,
+    clean_for_markdown,
+    clean_for_mathtext,
+    clean_text,
     save_data,
     save_figure,
     save_table,
 )
 from scorecard.paths import BOOK, ROOT
-from scorecard.text import LONGEST, as_cell, as_tex
+from scorecard.text import LONGEST, escape_cell, escape_tex
 
 NAMES = pd.read_csv(ROOT / "tests/scorecard/odd-names.csv")["name"].tolist()
 EXTENSIONS = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"][
@@ -61,27 +61,27 @@ def drawn(text):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_in_a_caption_is_text(name):
-    assert shown(f"An item of {as_markdown(name)} starts highest.") == (
-        f"An item of {as_plain(name)} starts highest."
+    assert shown(f"An item of {clean_for_markdown(name)} starts highest.") == (
+        f"An item of {clean_text(name)} starts highest."
     )
 
 
 @given(words)
 def test_any_words_in_a_caption_are_text(name):
-    assert shown(f"The source {as_markdown(name)}.") == f"The source {as_plain(name)}."
+    assert shown(f"The source {clean_for_markdown(name)}.") == f"The source {clean_text(name)}."
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_leaves_the_mathematics_beside_it_alone(name):
-    (paragraph,) = parsed(f"{as_markdown(name)} at $M = 2$").children
+    (paragraph,) = parsed(f"{clean_for_markdown(name)} at $M = 2$").children
     math = list(paragraph.findall(nodes.math))
     assert [node.astext() for node in math] == ["M = 2"]
 
 
 @given(words)
 def test_any_words_in_a_figure_are_text(name):
-    seen = drawn(f"source {as_mathtext(name)}").replace("\u200b", "")
-    assert seen == f"source {as_plain(name)}".translate({0x2068: None, 0x2069: None})
+    seen = drawn(f"source {clean_for_mathtext(name)}").replace("\u200b", "")
+    assert seen == f"source {clean_text(name)}".translate({0x2068: None, 0x2069: None})
 
 
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")
@@ -90,11 +90,11 @@ def test_a_figure_with_odd_names_is_drawn(start_run, name):
     """Beside mathematics too, in the title, the legend and the tick labels of one figure."""
     folder = start_run()
     fig, axis = plt.subplots()
-    axis.plot([0, 1], label=as_mathtext(name))
-    axis.set_title(f"{as_mathtext(name)}, $M = 1$")
-    axis.set_xticks([0, 1], [as_mathtext(name), as_mathtext(name)])
+    axis.plot([0, 1], label=clean_for_mathtext(name))
+    axis.set_title(f"{clean_for_mathtext(name)}, $M = 1$")
+    axis.set_xticks([0, 1], [clean_for_mathtext(name), clean_for_mathtext(name)])
     assert len(axis.legend().get_texts()) == 1
-    save_figure("page-curve", fig, {name: [0, 1]}, as_markdown(name), as_plain(name))
+    save_figure("page-curve", fig, {name: [0, 1]}, clean_for_markdown(name), clean_text(name))
     ET.parse(folder / "figures/page-curve.svg")
     assert list(map(back, pd.read_csv(folder / "figures/page-curve.csv").columns)) == [name]
 
@@ -111,7 +111,7 @@ def test_the_characters_that_would_be_mathematics_are():
 
 @given(words)
 def test_plain_words_are_one_short_line_without_controls(name):
-    plain = as_plain(name)
+    plain = clean_text(name)
     assert len(plain) <= LONGEST + 2  # and two marks around what runs from right to left
     assert plain.isprintable() or "\u2068" in plain
     assert "\n" not in plain
@@ -119,33 +119,33 @@ def test_plain_words_are_one_short_line_without_controls(name):
 
 
 def test_long_words_are_cut_and_short_ones_are_not():
-    assert as_plain("x" * LONGEST) == "x" * LONGEST
-    assert as_plain("x" * (LONGEST + 1)) == "x" * (LONGEST - 1) + "…"
+    assert clean_text("x" * LONGEST) == "x" * LONGEST
+    assert clean_text("x" * (LONGEST + 1)) == "x" * (LONGEST - 1) + "…"
 
 
 def test_words_from_right_to_left_turn_nothing_around_them():
-    assert as_plain("אתר") == "\u2068אתר\u2069"
-    assert as_plain("a\u202eb") == "ab"
+    assert clean_text("אתר") == "\u2068אתר\u2069"
+    assert clean_text("a\u202eb") == "ab"
 
 
 @given(words)
 def test_any_words_in_bibtex_have_balanced_braces_and_no_bare_special(name):
-    tex = as_tex(name)
+    tex = escape_tex(name)
     bare = re.sub(r"\\text\w+\{\}|\\[&%$#_{}]", "", tex)
     assert not re.search(r"[\\&%$#_{}~^\n]", bare)
 
 
 def test_numbers_and_names_of_the_documents_are_as_they_were():
     for name in ("source 1", "news", "2.5", 7):
-        assert as_plain(name) == as_mathtext(name) == str(name)
-    assert shown(as_markdown("source 1")) == "source 1"
+        assert clean_text(name) == clean_for_mathtext(name) == str(name)
+    assert shown(clean_for_markdown("source 1")) == "source 1"
 
 
 RUN = tuple("=+-@\t\r\n＝＋－＠")
 
 
 def back(cell):
-    """Read a cell as the docstring of `as_cell` says."""
+    """Read a cell as the docstring of `escape_cell` says."""
     return cell[1:] if cell[:1] == "'" and cell.lstrip("'").startswith(RUN) else cell
 
 
@@ -161,14 +161,14 @@ def is_number(text):
 @example("'")
 @example("''=1")
 def test_no_words_are_a_formula_and_all_are_read_back(name):
-    cell = as_cell(name)
+    cell = escape_cell(name)
     assert back(cell) == name
     assert not cell.startswith(RUN) or is_number(cell)
     assert cell == name or not is_number(name)
 
 
 def test_what_is_no_text_is_a_cell_as_it_is():
-    assert [as_cell(value) for value in (-1.5, -2, None, True)] == [-1.5, -2, None, True]
+    assert [escape_cell(value) for value in (-1.5, -2, None, True)] == [-1.5, -2, None, True]
 
 
 EVIL = ["=1+1", "+x", "-x", "@x", "\t=x", "-1.5", "'=x", "plain"]

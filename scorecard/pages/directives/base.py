@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from scorecard.pages.collated import results
-from scorecard.text import with_powers
+from scorecard.text import typeset_powers
 
 #: Link texts of files by suffix, where the text is not the suffix itself.
 LINKS = {"csv": "data"}
@@ -48,7 +48,7 @@ class BookDirective(SphinxDirective):
 
     def caption(self, product: dict[str, Any]) -> list[nodes.Node]:
         """Parse the caption of a figure or table."""
-        return self.markdown(with_powers(product["caption"]))
+        return self.markdown(typeset_powers(product["caption"]))
 
     def file_link(self, text: str, path: str) -> nodes.Node:
         """Return a link to a file of the site, given its path from the root."""

@@ -19,7 +19,7 @@ from scorecard.pages.directives.template import computed_text
 from scorecard.pages.markup import Markup
 from scorecard.prints import KINDS, Printed, documents, printed_rows
 from scorecard.saving.claims import BASES
-from scorecard.text import escaped_words, typeset_symbols
+from scorecard.text import escape_prose, typeset_symbols
 from scorecard.verdicts import VERDICTS
 
 #: Headings of the columns.
@@ -66,12 +66,12 @@ class Scorecard(BookDirective):
         condition = verdict["condition"] or "; ".join(verdict["assumes"])
         cells: list[Sequence[nodes.Node]] = [
             [_link(row.id, row.id)],
-            self.markdown(escaped_words(typeset_symbols(condition))) if condition else [],
+            self.markdown(escape_prose(typeset_symbols(condition))) if condition else [],
             [_link(row.id, computed, tabled=True)] if computed else [],
-            self.markdown(escaped_words(row.printed)),
+            self.markdown(escape_prose(row.printed)),
             [nodes.Text(row.place)],
             [nodes.Text(row.kind)],
-            self.markdown(escaped_words(typeset_symbols(verdict["reason"])))
+            self.markdown(escape_prose(typeset_symbols(verdict["reason"])))
             if verdict["reason"]
             else [],
         ]

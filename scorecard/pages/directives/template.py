@@ -21,7 +21,7 @@ from scorecard.pages.links.predicate_source import source_path
 from scorecard.prints import documents, printed_rows
 from scorecard.run import DIGITS
 from scorecard.saving.claims import BASES
-from scorecard.text import escaped, escaped_words, typeset_symbols
+from scorecard.text import escape_markdown, escape_prose, typeset_symbols
 from scorecard.verdicts import VERBAL
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
@@ -120,7 +120,7 @@ def _as_markup(value: Any) -> Markup:
     """Escape a value for Markdown; leave `Markup` untouched."""
     if isinstance(value, Markup):
         return value
-    return Markup(escaped(" ".join(str(value).split())))
+    return Markup(escape_markdown(" ".join(str(value).split())))
 
 
 TEMPLATES = jinja2.Environment(
@@ -138,7 +138,7 @@ TEMPLATES.globals |= {
     "why": _why,
 }
 # A document's text in a table cell, with its formulas as mathematics.
-TEMPLATES.filters["printed"] = lambda text: Markup(escaped_words(text).replace("|", r"\|"))
+TEMPLATES.filters["printed"] = lambda text: Markup(escape_prose(text).replace("|", r"\|"))
 # Words of a verdict in a table cell, with their symbols as mathematics.
 TEMPLATES.filters["typeset"] = lambda text: TEMPLATES.filters["printed"](typeset_symbols(text))
 TEMPLATES.filters["source_path"] = source_path

@@ -23,7 +23,7 @@ from scorecard.pages.directives.base import BookDirective
 from scorecard.paths import BOOK
 from scorecard.prints import Document, Printed, documents, printed_rows
 from scorecard.publishing.metadata.citation import Edition, authors, cff
-from scorecard.text import escaped, escaped_words, typeset_symbols
+from scorecard.text import escape_markdown, escape_prose, typeset_symbols
 
 #: Verdicts by outcome of the replication; *used* and *context* have none.
 REPRODUCED = ("matches", "within the interval", "holds", "redrawn", "done")
@@ -84,7 +84,7 @@ def reports(verdicts: Mapping[str, dict[str, Any]]) -> list[Report]:
     ]
 
 
-def as_markdown(report: Report, *, fenced: bool = False) -> str:
+def format_report(report: Report, *, fenced: bool = False) -> str:
     """Return the body of a report in Markdown.
 
     `fenced`: whether tables are wrapped in MyST containers, for the book's pages.
@@ -102,7 +102,10 @@ def as_markdown(report: Report, *, fenced: bool = False) -> str:
         )
         for row, verdict in report.of(NOT_REPRODUCED)
     ]
-    parts = [f"**Abstract.** {escaped(report.abstract)}", "**What was not reproduced as printed.**"]
+    parts = [
+        f"**Abstract.** {escape_markdown(report.abstract)}",
+        "**What was not reproduced as printed.**",
+    ]
     header = ("Row", "Printed", "Computed", "Verdict", "Why")
     parts.append(_table(header, failed, fenced) if failed else "Nothing.")
     parts.append("**Assumptions of our own**, which the document does not print.")
@@ -113,7 +116,7 @@ def as_markdown(report: Report, *, fenced: bool = False) -> str:
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[Any]], fenced: bool) -> str:
     lines = [header, ["---"] * len(header)]
-    lines += [[escaped_words(cell) for cell in row] for row in rows]
+    lines += [[escape_prose(cell) for cell in row] for row in rows]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     if not fenced:
         return text
@@ -162,7 +165,7 @@ def write_reports(
         facts = metadata(report, edition)
         text = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
         (target / "metadata.yaml").write_text(text, encoding="utf-8")
-        body = f"# {facts['title']}\n\n{as_markdown(report)}\n"
+        body = f"# {facts['title']}\n\n{format_report(report)}\n"
         (target / "article.md").write_text(body, encoding="utf-8")
         written.append(target)
     return written
@@ -178,7 +181,7 @@ class Replications(BookDirective):
             name = f"replication-{report.document.key}"
             section = nodes.section(ids=[name], names=[name])
             section += nodes.title("", report.document.title)
-            section += self.parse_text_to_nodes(as_markdown(report, fenced=True))
+            section += self.parse_text_to_nodes(format_report(report, fenced=True))
             self.state.document.note_explicit_target(section)
             sections.append(section)
         return sections

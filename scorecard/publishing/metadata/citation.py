@@ -17,7 +17,7 @@ import yaml
 
 from scorecard.paths import ROOT
 from scorecard.publishing.metadata.address import base_address, permalink
-from scorecard.text import as_tex
+from scorecard.text import escape_tex
 
 CODE_LICENSE = "https://spdx.org/licenses/MIT"
 TEXT_LICENSE = "https://creativecommons.org/licenses/by/4.0/"
@@ -129,9 +129,8 @@ def bibtex(
             parameters[key] = f"{file['name']} (SHA-256 {file['sha256']})"
         values = ", ".join(f"{key} = {value}" for key, value in parameters.items())
         note += f", a run with parameters of the reader's own: {values}"
-    origin = (
-        rf"{KINDS[product_kind]} \texttt{{{product['id']}}} in \emph{{{as_tex(cff()['title'])}}}"
-    )
+    book = escape_tex(cff()["title"])
+    origin = rf"{KINDS[product_kind]} \texttt{{{product['id']}}} in \emph{{{book}}}"
     fields = {"title": f"{{{title_as_tex(product['caption'])}}}", "howpublished": origin}
     address = permalink(product, edition.address) if document and edition.address else ""
     return _entry(product["id"], fields, note, edition.date, address)
@@ -139,14 +138,14 @@ def bibtex(
 
 def book_bibtex(edition: Edition) -> str:
     """Return the BibTeX entry of the whole book."""
-    fields = {"title": f"{{{as_tex(cff()['title'])}}}"}
+    fields = {"title": f"{{{escape_tex(cff()['title'])}}}"}
     return _entry("which-source-next", fields, edition.note, edition.date, edition.address)
 
 
 def _entry(key: str, fields: dict[str, str], note: str, date: str, address: str) -> str:
     """Return a BibTeX entry of type ``@misc``."""
-    all_fields = {"author": " and ".join(f"{{{as_tex(name)}}}" for name in authors()), **fields}
-    all_fields |= {"year": date[:4], "version": str(cff()["version"]), "note": as_tex(note)}
+    all_fields = {"author": " and ".join(f"{{{escape_tex(name)}}}" for name in authors()), **fields}
+    all_fields |= {"year": date[:4], "version": str(cff()["version"]), "note": escape_tex(note)}
     all_fields |= {"doi": cff()["doi"]} if "doi" in cff() else {}
     all_fields |= {"url": address} if address else {}
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in all_fields.items())
@@ -166,11 +165,11 @@ def title_as_tex(caption: str) -> str:
         if match["math"]:
             return match["math"]
         if match["strong"]:
-            return rf"\emph{{{as_tex(match['words'])}}}"
+            return rf"\emph{{{escape_tex(match['words'])}}}"
         if match["code"] is not None:
-            return rf"\texttt{{{as_tex(match['code'])}}}"
-        # `as_tex` strips a text that is a single space.
-        return as_tex(match["escaped"] or match["other"]) or " "
+            return rf"\texttt{{{escape_tex(match['code'])}}}"
+        # `escape_tex` strips a text that is a single space.
+        return escape_tex(match["escaped"] or match["other"]) or " "
 
     return _PARTS.sub(part, first_sentence(caption))
 

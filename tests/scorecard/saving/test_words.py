@@ -98,9 +98,9 @@ def test_an_asterisk_fits_rows_of_the_document_alone(write):
     ("template", "number", "said"),
     [
         ("'{n:.0%}'", 0.5, "50%"),
-        ("'{n:counted arm}'", 1, "1 arm"),
-        ("'{n:counted story stories}'", 2, "2 stories"),
-        ("'{n:span .1f}'", (1, 2), "1.0 to 2.0"),
+        ("'{n:pluralise arm}'", 1, "1 arm"),
+        ("'{n:pluralise story stories}'", 2, "2 stories"),
+        ("'{n:range .1f}'", (1, 2), "1.0 to 2.0"),
         ("'{n:plus_minus}'", (2.5, 0.031), "2.50 ± 0.03"),
         ("'{n:plus_minus 1}'", (2.5, 0.31), "2.5 ± 0.3"),
         ("set {{{n}}}", 3, "set {3}"),

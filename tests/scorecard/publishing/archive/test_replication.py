@@ -15,7 +15,7 @@ from scorecard.publishing.archive.replication import (
     NOT_REPRODUCED,
     REPRODUCED,
     WITH_CHOICES,
-    as_markdown,
+    format_report,
     metadata,
     reports,
     write_reports,
@@ -60,7 +60,7 @@ def test_the_abstract_counts_every_row_once():
 def test_every_assumption_is_named_with_its_rows():
     (report,) = reports(JUDGED)
     assert report.assumptions == {"zero first": ["X-2", "X-3"], "whole time": ["X-2"]}
-    text = as_markdown(report)
+    text = format_report(report)
     assert "| zero first | 2 | X\\-2\\, X\\-3 |" in text
     assert "X\\-3\\, section 1" in text
     assert "X\\-1\\, section 1" not in text
