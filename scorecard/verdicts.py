@@ -73,7 +73,6 @@ class Judgement:
     basis: str = ""
     proof: str = ""  # label of the proof, if the row is proved
     assumes: tuple[str, ...] = ()  # choices that the document does not print
-    code: str = ""  # module and function with the predicate
 
 
 def erratum_kind(verdict: str, typo: bool) -> str:
@@ -103,9 +102,7 @@ def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> J
     _check_kind(row, claim.assumes, (*NUMERIC, *VERBAL), "rests on choices (assumes)")
     judgement = _verdict(row, claim, figures)
     basis = "" if judgement.verdict == "not determined" else claim.basis
-    judgement = replace(
-        judgement, basis=basis, proof=claim.proof, assumes=claim.assumes, code=claim.code
-    )
+    judgement = replace(judgement, basis=basis, proof=claim.proof, assumes=claim.assumes)
     if judgement.verdict in CONDITIONAL:
         parts = (claim.condition, *claim.assumes)
         judgement = replace(

@@ -22,7 +22,7 @@ from scorecard.pages.collated import ResultRole, number_text, results
 from scorecard.pages.directives.api import PublicNames
 from scorecard.pages.directives.conditional import DocumentOnly, DropEmptySections, When
 from scorecard.pages.directives.explorables import register as register_explorables
-from scorecard.pages.links.predicate_source import write_sources
+from scorecard.pages.links.predicate_source import deciding_function, write_sources
 from scorecard.pages.links.references import BookReferences, write_index
 from scorecard.pages.links.rows import RowRole, link_rows, record_mention
 from scorecard.pages.links.terms import setup_terms
@@ -64,8 +64,9 @@ def finish_build(app: Sphinx, problem: Exception | None) -> None:
         write_index(app, problem)
         prune_site(app, problem)
         if problem is None and app.builder.name == "html":
-            verdicts = results(app).get("verdicts", {}).values()
-            write_sources({verdict.get("code") for verdict in verdicts}, Path(app.outdir))
+            verdicts = results(app).get("verdicts", {})
+            names = {deciding_function(verdict["page"], id) for id, verdict in verdicts.items()}
+            write_sources(names, Path(app.outdir))
     label_toggles(app, problem)
     write_policy(app, problem)
 

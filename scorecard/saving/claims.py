@@ -7,9 +7,7 @@ that the verdicts change.
 
 from __future__ import annotations
 
-import inspect
 import math
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -73,9 +71,6 @@ class Claim:
     experiment, reading : str, optional
         The document's experiment that the row belongs to, and the reading of its unprinted choices
         under which the row is judged. All rows of one experiment have one reading.
-    code : str, optional
-        Module and function that decide the row, as ``module:name``; by default the function of the
-        study that makes the claim.
 
     Raises
     ------
@@ -103,7 +98,6 @@ class Claim:
     context: str = ""
     experiment: str = ""
     reading: str = ""
-    code: str = ""
 
     def __post_init__(self) -> None:
         """Convert NumPy values to Python's, fill in the default basis, and check the fields."""
@@ -117,7 +111,6 @@ class Claim:
             "alternatives": tuple(plain_value(self.id, entry) for entry in self.alternatives),
             "assumes": _checked_sentences(self.id, self.assumes),
             "basis": self.basis or self._default_basis(),
-            "code": self.code or _deciding_function(self.id),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -150,24 +143,6 @@ class Claim:
     def as_dict(self) -> dict[str, Any]:
         """Return the fields except the id, as `records.json` stores them."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "id"}
-
-
-def _deciding_function(id: str) -> str:
-    """Find on the call stack the function of a page that decides a row, as ``module:name``.
-
-    Of the calling functions it is the innermost one whose constants contain the row's id, or else
-    the innermost one of a page; empty if no page's module is on the stack.
-    """
-    innermost = ""
-    for frame, _ in traceback.walk_stack(inspect.currentframe()):
-        module, code = frame.f_globals.get("__name__", ""), frame.f_code
-        if not module.startswith("book."):
-            continue
-        name = f"{module}:{code.co_qualname.partition('.<locals>')[0]}"
-        innermost = innermost or name
-        if any(id == c or (isinstance(c, tuple) and id in c) for c in code.co_consts):
-            return name
-    return innermost
 
 
 def checked_interval(id: str, interval: Any, replications: Any) -> tuple[Any, int | None]:

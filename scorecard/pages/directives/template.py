@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 
 from scorecard.pages.collated import PLACEHOLDER
 from scorecard.pages.directives.base import BookDirective
-from scorecard.pages.links.predicate_source import source_path
+from scorecard.pages.links.predicate_source import deciding_function, source_path
 from scorecard.prints import documents, printed_rows
 from scorecard.run import DIGITS
 from scorecard.saving.claims import BASES
@@ -131,6 +131,7 @@ TEMPLATES = jinja2.Environment(
 )
 TEMPLATES.globals |= {
     "computed": computed_text,
+    "deciding_function": deciding_function,
     "inputs": INPUTS,
     "outcomes": OUTCOMES,
     "outputs": _outputs,

@@ -149,10 +149,8 @@ def tables(tmp_path, monkeypatch):
     }
     verdict = {"interval": None, "reason": odd, "condition": "", "page": "part/page"}
     verdict |= {"basis": "computed", "proof": "", "assumes": ["choice one", "choice two"]}
-    code = "book.robots.robots_open:claims"
     verdicts = {
-        "X-1": verdict
-        | {"verdict": "matches", "computed": "1.50", "interval": [1.0, 2.0], "code": code},
+        "X-1": verdict | {"verdict": "matches", "computed": "1.50", "interval": [1.0, 2.0]},
         "X-2": verdict | {"verdict": "does not hold", "computed": "", "basis": "judged"},
         "Y-1": verdict
         | {"verdict": "holds under", "condition": "n > 1", "computed": "", "page": "elsewhere"},
@@ -188,6 +186,10 @@ def tables(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
     for module in (scorecard, template):
         monkeypatch.setattr(module, "documents", lambda: documents)
+    functions = {"X-1": "book.robots.robots_open:claims"}
+    monkeypatch.setitem(
+        TEMPLATES.globals, "deciding_function", lambda page, id: functions.get(id, "")
+    )
     text = built(tmp_path, "part/page", monkeypatch)
     return (
         odd,

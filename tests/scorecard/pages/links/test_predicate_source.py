@@ -1,42 +1,83 @@
-"""The code of a row: the function of a study that decides it, with its cut-offs."""
+"""The code of a row: the function of a page that decides it, with its constants."""
 
 import pytest
 
-from book.robots import robots_open as page
-from scorecard import Claim
+from scorecard.pages.links import predicate_source as predicates
 from scorecard.pages.links.predicate_source import (
+    deciding_function,
     predicate_source,
     source_path,
     write_sources,
 )
 
+PAGE = """
+def _numbers():
+    def _row():
+        return claim("X-inner", 1)
+    return [_row(), claim("X-outer", 2)]
 
-def test_a_claim_names_the_function_of_the_study_that_decides_it():
-    (claim,) = page.claims({"a step": True}, [2])
-    assert claim.code == "book.robots.robots_open:claims"
-    assert Claim("X-1", 1.5).code == ""
+def claims() -> list[Claim]:
+    return [*_numbers(), *(claim(f"X-{n}", n) for n in range(3))]
+
+def more() -> list[Claim]:
+    return []
+"""
 
 
-def test_the_code_comes_with_the_constants_that_it_reads():
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    monkeypatch.setattr(predicates, "ROOT", tmp_path)
+    (tmp_path / "book/part").mkdir(parents=True)
+    caches = (
+        deciding_function,
+        predicates._functions_by_constant,
+        predicates._functions,
+        predicates._parsed,
+    )
+    for function in caches:
+        function.cache_clear()
+    yield tmp_path / "book/part"
+    for function in caches:
+        function.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("row", "function"), [("X-inner", "_row"), ("X-outer", "_numbers"), ("X-1", "claims")]
+)
+def test_innermost_function_naming_row(book, row, function):
+    (book / "a_page.py").write_text(PAGE)
+    assert deciding_function("part/a-page", row) == f"book.part.a_page:{function}"
+
+
+def test_last_function_without_claims(book):
+    (book / "a_page.py").write_text(PAGE.replace("def claims", "def rows"))
+    assert deciding_function("part/a-page", "X-1") == "book.part.a_page:more"
+
+
+def test_page_without_module(book):
+    assert deciding_function("part/a-page", "X-1") == ""
+
+
+def test_source_includes_constants():
     code = predicate_source("book.ephemeral.stochastic_index:_discounted")
     assert code.startswith("LATTICE_SLACK = 0.01\n")
     assert "def _discounted(results: Results)" in code
     assert 'shape["slope above the printed bound"] < LATTICE_SLACK' in code
 
 
-def test_constants_of_another_module_of_the_package_are_found():
+def test_source_includes_imported_constants():
     code = predicate_source("book.ephemeral.model_and_index:_average")
     assert "ROUNDING = 1e-9" in code.partition("def ")[0]
 
 
-def test_a_function_that_is_not_there_is_named():
+def test_unknown_function_is_named():
     with pytest.raises(KeyError, match="nowhere"):
         predicate_source("book.robots.robots_open:nowhere")
 
 
-def test_each_function_is_a_file_of_the_site(tmp_path):
+def test_function_becomes_site_file(tmp_path):
     name = "book.robots.robots_open:claims"
-    write_sources({name, None, ""}, tmp_path)
+    write_sources({name, ""}, tmp_path)
     (path,) = tmp_path.rglob("*.txt")
     assert path == tmp_path / source_path(name)
     assert predicate_source(name) in path.read_text(encoding="utf-8")
