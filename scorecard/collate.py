@@ -16,7 +16,7 @@ from typing import Any
 from scorecard.paths import BOOK
 from scorecard.prints import WEIGHTS, documents, errata, no_erratum, printed_rows
 from scorecard.saving.claims import Claim
-from scorecard.verdicts import ERRATUM_KINDS, TYPO, RecordError, erratum_kind, judge
+from scorecard.verdicts import ERRATUM_KINDS, TYPO, RecordError, classify_erratum, judge
 
 DATA = "collated.json"
 #: Kinds of products: attributes of a `Collation`, and folders of a run and of a site.
@@ -66,7 +66,7 @@ def collate(
     collation = Collation(profile, document)
     problems: list[str] = []
     for folder in folders:
-        problems += _add(collation, folder)
+        problems += _add_run(collation, folder)
     for id, row in printed_rows().items() if document else ():
         entry = collation.records.get(id)
         if entry is None and not complete:
@@ -78,7 +78,7 @@ def collate(
             problems.append(str(error))
             continue
         collation.verdicts[id] = vars(judgement) | {"page": entry["page"] if entry else ""}
-    problems += _missing_proofs(collation) + _ambiguous_experiments(collation)
+    problems += _find_missing_proofs(collation) + _find_ambiguous_experiments(collation)
     if complete:
         problems += [
             f"{id}: no notebook records this row"
@@ -86,18 +86,18 @@ def collate(
             if verdict["verdict"] == "missing"
         ]
         problems += (
-            _unknown_quotations(collation)
-            + _unfounded_errata(collation)
-            + _unequal_slips(collation)
+            _find_unknown_quotations(collation)
+            + _find_unfounded_errata(collation)
+            + _find_unequal_slips(collation)
         )
         # Simulations of the quick profile are too short: their verdicts are not those of the book.
-        problems += [] if profile == "quick" else _uncovered_rows(collation)
+        problems += [] if profile == "quick" else _find_uncovered_rows(collation)
     if problems:
         raise CollationError("\n".join(problems))
     return collation
 
 
-def _add(collation: Collation, folder: Path) -> list[str]:
+def _add_run(collation: Collation, folder: Path) -> list[str]:
     run = _read(folder / "run.json")
     page, records = run["notebook"], folder / "records.json"
     problems = []
@@ -128,7 +128,7 @@ def _add(collation: Collation, folder: Path) -> list[str]:
     return problems
 
 
-def _missing_proofs(collation: Collation) -> list[str]:
+def _find_missing_proofs(collation: Collation) -> list[str]:
     """Return a problem for each row whose proof is not the label of a theorem of the book."""
     pages = (page.read_text(encoding="utf-8") for page in BOOK.glob("*/*.md"))
     theorems = {match["label"] for page in pages for match in _THEOREM.finditer(page)}
@@ -139,7 +139,7 @@ def _missing_proofs(collation: Collation) -> list[str]:
     ]
 
 
-def _ambiguous_experiments(collation: Collation) -> list[str]:
+def _find_ambiguous_experiments(collation: Collation) -> list[str]:
     """Return a problem for each experiment whose rows are judged under more than one reading."""
     readings: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for id, entry in collation.records.items():
@@ -155,27 +155,27 @@ def _ambiguous_experiments(collation: Collation) -> list[str]:
     ]
 
 
-def _unknown_quotations(collation: Collation) -> list[str]:
+def _find_unknown_quotations(collation: Collation) -> list[str]:
     return [
         f"erratum {erratum.id}: it quotes {match[0]}, which no notebook saves"
         for erratum in errata().values()
         for match in _QUOTED.finditer(f"{erratum.corrected} {erratum.consequence}")
-        if _quoted_value(collation, match) is None
+        if _find_quoted_value(collation, match) is None
     ]
 
 
-def _unfounded_errata(collation: Collation) -> list[str]:
+def _find_unfounded_errata(collation: Collation) -> list[str]:
     return [
         f"erratum {erratum.id}: {row} {collation.verdicts[row]['verdict']}, which shows no error: "
         f"only {', '.join(ERRATUM_KINDS)} do"
         for erratum in errata().values()
         for row in erratum.rows
         if row in collation.verdicts
-        and not erratum_kind(collation.verdicts[row]["verdict"], erratum.typo)
+        and not classify_erratum(collation.verdicts[row]["verdict"], erratum.typo)
     ]
 
 
-def _unequal_slips(collation: Collation) -> list[str]:
+def _find_unequal_slips(collation: Collation) -> list[str]:
     """Return a problem for each slip whose rows have more than one verdict."""
     slips: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for id, erratum in errata().items():
@@ -188,7 +188,7 @@ def _unequal_slips(collation: Collation) -> list[str]:
     ]
 
 
-def _uncovered_rows(collation: Collation) -> list[str]:
+def _find_uncovered_rows(collation: Collation) -> list[str]:
     """Return a problem for each false row without erratum or reason, and each needless reason."""
     covered = {row for erratum in errata().values() for row in erratum.rows}
     uncovered = [
@@ -204,7 +204,7 @@ def _uncovered_rows(collation: Collation) -> list[str]:
     return uncovered + needless
 
 
-def summary(collation: Collation) -> str:
+def summarise(collation: Collation) -> str:
     """Return the scorecard in one line."""
     counts = Counter(verdict["verdict"] for verdict in collation.verdicts.values())
     total = sum(document.rows for document in documents().values())
@@ -217,7 +217,7 @@ def summary(collation: Collation) -> str:
     )
 
 
-def errata_rows(collation: Collation) -> list[dict[str, str]]:
+def list_errata(collation: Collation) -> list[dict[str, str]]:
     """Return the errata whose rows have a verdict, the weightiest first.
 
     Numbers in a correction, ``{computed}`row:.2f` `` or ``{value}`id:.2f` `` as on pages, are
@@ -225,12 +225,12 @@ def errata_rows(collation: Collation) -> list[dict[str, str]]:
     """
 
     def number(match: re.Match[str]) -> str:
-        value = _quoted_value(collation, match)
+        value = _find_quoted_value(collation, match)
         return "(see the book)" if value is None else format(value, match["style"])
 
     kinds = (*ERRATUM_KINDS.values(), TYPO)
     standing = [
-        (erratum, erratum_kind(collation.verdicts[erratum.record]["verdict"], erratum.typo))
+        (erratum, classify_erratum(collation.verdicts[erratum.record]["verdict"], erratum.typo))
         for erratum in errata().values()
         if erratum.record in collation.verdicts
     ]
@@ -253,7 +253,7 @@ def errata_rows(collation: Collation) -> list[dict[str, str]]:
     ]
 
 
-def _quoted_value(collation: Collation, match: re.Match[str]) -> Any:
+def _find_quoted_value(collation: Collation, match: re.Match[str]) -> Any:
     """Return the number that a correction quotes, or None if no notebook saved it."""
     entries = collation.records if match["kind"] == "computed" else collation.values
     return entries.get(match["id"], {}).get("value")

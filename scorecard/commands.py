@@ -1,31 +1,37 @@
-"""The commands behind the Makefile, as ``python -m scorecard COMMAND`` runs them."""
+"""The commands behind the Makefile, as ``python -m scorecard COMMAND`` runs them.
+
+`open_lab` opens copies of the notebooks, so that no source is changed; `SiteHandler` serves the
+built book with the site's Content-Security-Policy.
+"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import http.server
+import json
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scorecard.collate import collate, summary
-from scorecard.files import display_path
+from scorecard.collate import collate, summarise
+from scorecard.files import child_environment, display_path
+from scorecard.pages.theme import POLICY
 from scorecard.paths import INTERRUPTED, PROFILES, build_folder
 from scorecard.publishing import comparison
-from scorecard.publishing.archive.release import check_edition, make_release
-from scorecard.publishing.metadata.citation import tags_of_commit, this_edition
-from scorecard.publishing.server import SiteHandler
-from scorecard.rendering.render import render_book, render_runs, render_single
-from scorecard.running.build_statistics import measure_build, record_build
-from scorecard.running.lab import open_lab
-from scorecard.running.repeat import differences
-from scorecard.running.reruns import rerun_job
-from scorecard.running.runner import locked, profile_jobs, run
-from scorecard.skeleton import new_page
+from scorecard.publishing.citation import read_edition, tags_of_commit
+from scorecard.publishing.comparison import repeat_jobs
+from scorecard.publishing.release import check_edition, make_release
+from scorecard.render import render_book, render_runs, render_single
+from scorecard.run import write_json
+from scorecard.running.notebooks import measure_build, record_build
+from scorecard.running.runner import lock_build, make_jobs, make_rerun_job, run_jobs
+from scorecard.skeleton import write_page
 from scorecard.values import parse_assignments
 
 
@@ -37,24 +43,24 @@ def make_book(
 ) -> None:
     """Run the notebooks of a profile, render the book, and print where it is."""
     build = build or build_folder(profile)
-    with locked(build):
-        jobs = profile_jobs(profile, build)
-        run(jobs, workers, memory)
+    with lock_build(build):
+        jobs = make_jobs(profile, build)
+        run_jobs(jobs, workers, memory)
         collation = collate([job.target for job in jobs], profile=profile)
         built = render_book(collation, build)
     print(
         f"{'book' if built else 'book, unchanged'}: {display_path(build / 'html' / 'index.html')}"
     )
-    print(summary(collation))
+    print(summarise(collation))
 
 
 def run_notebook(notebook: str, parameters: str, sources: str, trace: str) -> None:
     """Run one notebook with a reader's parameters, sources or trace, and render its page."""
     runs = build_folder("paper") / "runs"
-    job = rerun_job(notebook, parse_assignments(parameters), sources, trace, runs=runs)
+    job = make_rerun_job(notebook, parse_assignments(parameters), sources, trace, runs=runs)
     build = job.target.parent
-    with locked(build):
-        run([job])
+    with lock_build(build):
+        run_jobs([job])
         collation = collate([job.target], profile="paper", document=job.document, complete=False)
         (page,) = render_runs(collation, build, build_folder("paper") / "html")
     print(f"page: {display_path(page)}")
@@ -64,22 +70,21 @@ def run_notebook(notebook: str, parameters: str, sources: str, trace: str) -> No
 def make_pdf(profile: str) -> None:
     """Print the whole book and its papers to PDFs, after building what has changed."""
     # Imported here because loading pypdf takes long and no other command needs it.
-    from scorecard.publishing.pdf.papers import print_papers
-    from scorecard.publishing.pdf.printing import find_browser, print_book
+    from scorecard.publishing.pdf import find_browser, print_book, print_papers
 
     build = build_folder(profile)
     find_browser()  # fail before the build, which takes minutes
     make_book(profile)
-    with locked(build):
+    with lock_build(build):
         page = render_single(build)
-        print_book(page, build / "book.pdf", this_edition())
-        printed = print_papers(page, build, this_edition())
+        print_book(page, build / "book.pdf", read_edition())
+        printed = print_papers(page, build, read_edition())
     print(f"pdf: {', '.join(display_path(path) for path in (build / 'book.pdf', *printed))}")
 
 
 def publish(profile: str, dirty: bool) -> None:
     """Make the release archive of the book, its PDF and its data."""
-    edition, build = this_edition(), build_folder(profile)
+    edition, build = read_edition(), build_folder(profile)
     check_edition(edition, tags_of_commit(), dirty=dirty)
     make_book(profile)
     try:
@@ -88,10 +93,10 @@ def publish(profile: str, dirty: bool) -> None:
         for path in build.glob("*.pdf"):
             path.unlink()
         print(f"the archive has no PDF: {error}")
-    if this_edition() != edition:
+    if read_edition() != edition:
         raise RuntimeError("the tree changed during the release: run 'make release' again")
-    with locked(build):
-        targets = [job.target for job in profile_jobs(profile, build)]
+    with lock_build(build):
+        targets = [job.target for job in make_jobs(profile, build)]
         archive = make_release(collate(targets, profile=profile), build, edition)
     print(f"archive: {display_path(archive)}, with its SHA-256 beside it")
 
@@ -104,8 +109,8 @@ def record_times(profile: str) -> None:
 def repeat(profile: str) -> None:
     """Run all notebooks of a built book again, and record how many gave the same bytes."""
     build = build_folder(profile)
-    with locked(build):
-        changes = differences(profile_jobs(profile, build))
+    with lock_build(build):
+        changes = repeat_jobs(make_jobs(profile, build))
     for page, names in changes.items():
         print(f"{page}: {', '.join(names) or 'the same bytes'}")
     same = sum(not names for names in changes.values())
@@ -115,8 +120,8 @@ def repeat(profile: str) -> None:
 
 def compare(old: Path, new: Path, csv: Path | None) -> None:
     """Print a summary of the differences between two sites, and write all of them as CSV."""
-    changes = comparison.differences(old, new)
-    print(comparison.summary(changes))
+    changes = comparison.compare_sites(old, new)
+    print(comparison.summarise_changes(changes))
     if csv is not None:
         changes.to_csv(csv, index=False, lineterminator="\n")
         print(f"each difference with its cause: {csv}")
@@ -124,7 +129,7 @@ def compare(old: Path, new: Path, csv: Path | None) -> None:
 
 def start_page(name: str) -> None:
     """Write the skeleton of a new page and print where its files are."""
-    for path in new_page(name):
+    for path in write_page(name):
         print(display_path(path))
     print(f"now: make run NB={name.partition('/')[2]}, and CONTRIBUTING.md on what belongs where")
 
@@ -151,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; print an error as one sentence."""
     name = ""
     try:
-        options = vars(_parser().parse_args(arguments))
+        options = vars(_make_parser().parse_args(arguments))
         name, function = options.pop("command"), options.pop("function")
         function(**options)
     except (RuntimeError, ValueError) as error:
@@ -173,7 +178,7 @@ def _print_error(message: str) -> int:
     return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m scorecard", description="The commands behind the Makefile."
     )
@@ -215,3 +220,68 @@ def _parser() -> argparse.ArgumentParser:
     option = add("serve", serve, "serve the built book on this machine")
     option("--port", type=int, default=8000, help="port (default: 8000)")
     return parser
+
+
+#: File with the hashes of the copies as made, to find those that the reader has changed.
+COPY_HASHES = ".copies.json"
+
+
+def copy_notebooks(build: Path) -> Path:
+    """Return a folder with copies of a built book's notebooks; changed copies are not replaced.
+
+    Raises RuntimeError if there is no book yet.
+    """
+    notebooks = sorted((build / "html" / "notebooks").glob("*.ipynb"))
+    if not notebooks:
+        raise RuntimeError("there is no book yet: run 'make book' first (PROFILE=quick is short)")
+    folder = build / "lab"
+    folder.mkdir(exist_ok=True)
+    record = folder / COPY_HASHES
+    hashes = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    for notebook in notebooks:
+        copy = folder / notebook.name
+        if not copy.exists() or _hash(copy) == hashes.get(notebook.name):
+            shutil.copyfile(notebook, copy)
+            hashes[notebook.name] = _hash(copy)
+    write_json(record, hashes)
+    return folder
+
+
+def open_lab(build: Path, options: Sequence[str]) -> None:
+    """Run JupyterLab on copies of the notebooks, with this environment's kernel, until stopped.
+
+    Raises RuntimeError if there is no book yet, or JupyterLab could not run.
+    """
+    folder = copy_notebooks(build)
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *options]
+    if subprocess.run(command, env=child_environment()).returncode:
+        raise RuntimeError("JupyterLab failed: see its messages above")
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class SiteHandler(http.server.SimpleHTTPRequestHandler):
+    """Answers requests for files of one folder; a link that leads out of it is not there."""
+
+    def send_head(self) -> Any:
+        """Send the header of the answer, and return the file; 404 for what is out of the folder."""
+        path = Path(self.translate_path(self.path))
+        try:
+            folder = Path(self.directory).resolve()
+            opened = (path, path / "index.html", path / "index.htm")
+            is_inside = all(file.resolve().is_relative_to(folder) for file in opened)
+        except (OSError, RuntimeError, ValueError):  # a loop of links; a zero in the name
+            is_inside = False
+        if not is_inside:
+            self.send_error(404, "File not found")
+            return None
+        return super().send_head()
+
+    def end_headers(self) -> None:
+        """Add the policy of the site, if it has one."""
+        policy = Path(self.directory, POLICY)
+        if policy.is_file():
+            self.send_header("Content-Security-Policy", policy.read_text(encoding="utf-8").strip())
+        super().end_headers()

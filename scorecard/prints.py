@@ -8,7 +8,7 @@
                    weight, consequence`: the verdict on the row `record` is the evidence; `also` are
                    further rows that it covers; errata of one `slip` have one verdict; `typo` is
                    "yes" if the document means the corrected form; `weight` is one of `WEIGHTS`.
-                   The kind follows from the verdict (`scorecard.verdicts.erratum_kind`)
+                   The kind follows from the verdict (`scorecard.verdicts.classify_erratum`)
 ``no_erratum.csv`` the reason for each row that does not hold and has no erratum
 ``verdicts/``      a file a document with the texts of verdicts (`scorecard.saving.words`)
 ``documents.csv``  the number of rows of each document, so that missing rows are counted

@@ -76,10 +76,10 @@ def typeset_symbols(text: str) -> str:
     'gamma utilities, the mean and $\\hat x$'
     """
     parts = re.split(r"(\$[^$]+\$)", text)
-    return "".join(p if n % 2 else _SYMBOL.sub(_formula, p) for n, p in enumerate(parts))
+    return "".join(p if n % 2 else _SYMBOL.sub(_typeset_symbol, p) for n, p in enumerate(parts))
 
 
-def _formula(match: re.Match[str]) -> str:
+def _typeset_symbol(match: re.Match[str]) -> str:
     base, star, sub, sup = match.group("base", "star", "sub", "sup")
     letter = base if len(base) == 1 else f"\\{base}"
     if sub == "hat":
@@ -105,10 +105,10 @@ def typeset_powers(text: str) -> str:
     >>> [typeset_powers(text) for text in ("1e-6", "0e+00", "3.5", "the 2e")]
     ['10⁻⁶', '0', '3.5', 'the 2e']
     """
-    return re.sub(r"(?<![\w.])(\d[\d.]*)e([-+]?\d+)\b", _power, text)
+    return re.sub(r"(?<![\w.])(\d[\d.]*)e([-+]?\d+)\b", _typeset_power, text)
 
 
-def _power(match: re.Match[str]) -> str:
+def _typeset_power(match: re.Match[str]) -> str:
     """Write a number and its exponent of ten with a power."""
     number, exponent = match[1], int(match[2])
     if exponent == 0:

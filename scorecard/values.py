@@ -143,7 +143,7 @@ def parse_assignments(text: str) -> dict[str, Any]:
         except yaml.YAMLError as error:
             hint = ": write a list without blanks" if value.startswith("[") else ""
             raise ParameterError(
-                f"{name} must be a YAML value, got {value!r:.80} ({_error_text(error)}){hint}"
+                f"{name} must be a YAML value, got {value!r:.80} ({_describe_error(error)}){hint}"
             ) from None
     return values
 
@@ -156,7 +156,7 @@ def read_values(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(Path(check_file("file", path)).read_text(encoding="utf-8"), Loader)
     except yaml.YAMLError as error:
-        raise ParameterError(f"{path}: cannot be read: {_error_text(error)}") from None
+        raise ParameterError(f"{path}: cannot be read: {_describe_error(error)}") from None
     except (OSError, ValueError) as error:
         raise ParameterError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
@@ -164,13 +164,13 @@ def read_values(path: Path) -> dict[str, Any]:
     return content
 
 
-def suggestion(name: str, names: Iterable[str]) -> str:
+def suggest_name(name: str, names: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` with the known name most like `name`, if one is close."""
     near = difflib.get_close_matches(name, list(names), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def _error_text(error: yaml.YAMLError) -> str:
+def _describe_error(error: yaml.YAMLError) -> str:
     """Return the message of a YAML error, with line and column, in one line."""
     mark = getattr(error, "problem_mark", None)
     text = str(getattr(error, "problem", None) or error)

@@ -75,7 +75,7 @@ class Judgement:
     assumes: tuple[str, ...] = ()  # choices that the document does not print
 
 
-def erratum_kind(verdict: str, typo: bool) -> str:
+def classify_erratum(verdict: str, typo: bool) -> str:
     """Return the kind of an erratum by the verdict on its row; empty if that shows no error.
 
     `typo`: whether the document means the corrected form.
@@ -100,7 +100,7 @@ def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> J
     _check_kind(row, claim.missing, UNDETERMINED, "is left undetermined")
     _check_kind(row, claim.basis == "judged", JUDGED, "is judged by a person")
     _check_kind(row, claim.assumes, (*NUMERIC, *VERBAL), "rests on choices (assumes)")
-    judgement = _verdict(row, claim, figures)
+    judgement = _judge_row(row, claim, figures)
     basis = "" if judgement.verdict == "not determined" else claim.basis
     judgement = replace(judgement, basis=basis, proof=claim.proof, assumes=claim.assumes)
     if judgement.verdict in CONDITIONAL:
@@ -118,7 +118,7 @@ def _check_kind(row: Printed, value: Any, kinds: Collection[str], what: str) -> 
         raise RecordError(f"{row.id}: a {row.kind} never {what}; only {', '.join(kinds)} may be")
 
 
-def _verdict(row: Printed, claim: Claim, figures: Collection[str]) -> Judgement:
+def _judge_row(row: Printed, claim: Claim, figures: Collection[str]) -> Judgement:
     if claim.context:
         if claim.value is not None:
             raise RecordError(f"{row.id}: context is for prose, but {claim.value} was computed")
@@ -126,8 +126,8 @@ def _verdict(row: Printed, claim: Claim, figures: Collection[str]) -> Judgement:
     if row.lost:
         return _judge_lost(row, claim, figures)
     if claim.missing:
-        computed = "" if claim.value is None else _text(claim.value, row)
-        return Judgement("not determined", computed, _pair(claim.interval), claim.missing)
+        computed = "" if claim.value is None else _format_value(claim.value, row)
+        return Judgement("not determined", computed, _find_hull(claim.interval), claim.missing)
     if row.kind in NUMERIC:
         return _judge_number(row, claim)
     if row.kind in VERBAL:
@@ -161,18 +161,20 @@ def _judge_number(row: Printed, claim: Claim) -> Judgement:
     nested = claim.interval is None or _is_nested(claim.interval) == (len(ends) == 2)
     if len(intervals) != len(ends) or not nested:
         raise RecordError(f"{row.id}: a range needs an interval for each end, a number one")
-    verdicts = [_compare(row, *end) for end in zip(ends, values, intervals, strict=True)]
+    verdicts = [_compare_number(row, *end) for end in zip(ends, values, intervals, strict=True)]
     verdict = max(verdicts, key=_ORDER.index)
     reason = claim.because
     if verdict == "differs" and claim.explained is not None:
         _require(row, claim.because, "because")
         if claim.independent is None:
             raise RecordError(f"{row.id}: to be explained it needs its value by a second method")
-        _, half = _printed_number(row, ends[0])
+        _, half = _read_number(row, ends[0])
         if len(values) > 1 or abs(values[0] - claim.independent) > half:
             reason = f"the value is {claim.independent} by a second method"
-            return Judgement("differs", _text(claim.value, row), _pair(claim.interval), reason)
-        if len(ends) > 1 or _compare(row, row.printed, claim.explained, None) != "matches":
+            return Judgement(
+                "differs", _format_value(claim.value, row), _find_hull(claim.interval), reason
+            )
+        if len(ends) > 1 or _compare_number(row, row.printed, claim.explained, None) != "matches":
             raise RecordError(
                 f"{row.id}: the cause gives {claim.explained}, which is not the printed "
                 f"{row.printed}: it explains nothing"
@@ -181,12 +183,14 @@ def _judge_number(row: Printed, claim: Claim) -> Judgement:
     elif verdict == "not determined":
         reason = f"the interval is too wide to tell: more replications are needed. {reason}"
     elif verdict != "differs" and claim.assumes:
-        reason = " ".join([_sensitivity(row, claim, ends), reason])
+        reason = " ".join([_count_alternatives(row, claim, ends), reason])
         verdict = "matches under"
-    return Judgement(verdict, _text(claim.value, row), _pair(claim.interval), reason.strip())
+    return Judgement(
+        verdict, _format_value(claim.value, row), _find_hull(claim.interval), reason.strip()
+    )
 
 
-def _sensitivity(row: Printed, claim: Claim, ends: list[str]) -> str:
+def _count_alternatives(row: Printed, claim: Claim, ends: list[str]) -> str:
     """Return a sentence on how many of the other choices give the printed digits too."""
     if not claim.alternatives:
         raise RecordError(
@@ -197,14 +201,16 @@ def _sensitivity(row: Printed, claim: Claim, ends: list[str]) -> str:
     if any(len(entry) != len(ends) for entry in others):
         raise RecordError(f"{row.id}: an alternative has as many ends as the print")
     same = sum(
-        all(_compare(row, *pair, None) == "matches" for pair in zip(ends, other, strict=True))
+        all(
+            _compare_number(row, *pair, None) == "matches" for pair in zip(ends, other, strict=True)
+        )
         for other in others
     )
     return f"Of {len(others)} other choices {same} give the printed digits."
 
 
-def _compare(row: Printed, printed: str, value: float, interval: Any) -> str:
-    number, half = _printed_number(row, printed)
+def _compare_number(row: Printed, printed: str, value: float, interval: Any) -> str:
+    number, half = _read_number(row, printed)
     slack = 1e-9 * half  # a computed value on the very edge rounds either way
     if abs(value - number) <= half + slack:
         return "matches"
@@ -214,7 +220,7 @@ def _compare(row: Printed, printed: str, value: float, interval: Any) -> str:
     return "within the interval" if interval[1] - interval[0] <= greatest else "not determined"
 
 
-def _printed_number(row: Printed, text: str) -> tuple[float, float]:
+def _read_number(row: Printed, text: str) -> tuple[float, float]:
     """Return a printed number and half its rounding unit."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
@@ -267,7 +273,7 @@ def _is_nested(interval: Any) -> bool:
     return isinstance(interval, list) and isinstance(interval[0], list)
 
 
-def _pair(interval: Any) -> tuple[float, float] | None:
+def _find_hull(interval: Any) -> tuple[float, float] | None:
     """Return an interval, or the hull of the intervals of a range's two ends."""
     if interval is None:
         return None
@@ -275,12 +281,12 @@ def _pair(interval: Any) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def _text(value: Any, row: Printed) -> str:
+def _format_value(value: Any, row: Printed) -> str:
     """Format a computed value with two decimals more than the printed number."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return "[" + ", ".join(_text(entry, row) for entry in value) + "]"
+        return "[" + ", ".join(_format_value(entry, row) for entry in value) + "]"
     decimals = max((len(d) for d in re.findall(r"\.(\d+)", row.printed)), default=0)
     if isinstance(value, int) and decimals == 0:
         return str(value)

@@ -15,7 +15,7 @@ from typing import Any
 from scorecard import Claim, record_claims
 from scorecard.paths import ROOT
 from scorecard.prints import errata, printed_rows
-from scorecard.publishing.metadata.citation import commit_name
+from scorecard.publishing.citation import commit_name
 from scorecard.saving.claims import PROVED
 from scorecard.verdicts import VERBAL, RecordError, judge
 

@@ -29,7 +29,7 @@ from analysis.checks import (
 from analysis.crawl.settings import read_sources
 from analysis.ephemeral import Scheduler, Sources, tables
 from analysis.trace import read_trace
-from scorecard.running.reruns import rerun_job
+from scorecard.running.runner import make_rerun_job
 from scorecard.values import parse_assignments
 
 #: By name: NumPy makes a float or an int of each, and none is a number.
@@ -378,8 +378,8 @@ def readers():
         "read_trace": read_trace,
         "read_sources": read_sources,
         "parameters": lambda path: parse_assignments(f"@{path}"),
-        "own sources": lambda path: rerun_job("four-sources", {}, str(path), runs=path.parent),
-        "own trace": lambda path: rerun_job("your-trace", {}, "", str(path), runs=path.parent),
+        "own sources": lambda path: make_rerun_job("four-sources", {}, str(path), runs=path.parent),
+        "own trace": lambda path: make_rerun_job("your-trace", {}, "", str(path), runs=path.parent),
     }
 
 

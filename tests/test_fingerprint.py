@@ -15,7 +15,7 @@ PRINT_CERTIFICATES = """
 import json
 from analysis.fingerprint import fingerprint
 from analysis.learning.regret import recorded
-from scorecard.running.dependencies import result_key
+from scorecard.running.runner import compute_result_key
 from scorecard.running.notebooks import all_notebooks
 from analysis.robots.curve import check
 books = all_notebooks()
@@ -23,8 +23,8 @@ print(json.dumps({
     "losses": recorded.code(),
     "curve": check.code_hash(),
     "kernel": fingerprint(["analysis.learning.loop"]),
-    "learning-trap": result_key(books["learning-trap"], {}),
-    "robots-growth": result_key(books["robots-growth"], {}),
+    "learning-trap": compute_result_key(books["learning-trap"], {}),
+    "robots-growth": compute_result_key(books["robots-growth"], {}),
 }))
 """
 

@@ -33,7 +33,7 @@ from analysis.results import Estimate
 from analysis.sweep import sweep
 from analysis.trace.frequencies import best_fixed_frequencies, lambdacrawl
 from scorecard import format_plus_minus, save_data, save_table, save_value, save_values
-from scorecard.saving.records import saved_numbers
+from scorecard.saving.records import read_saved_numbers
 
 DAY = 86_400
 """Seconds in an epoch of these crawls: Nutch's defaults are made for days."""
@@ -420,7 +420,7 @@ def save_sites(runs: Mapping[str, Floats], warm_up: int, budget: int) -> None:
 
 def save_predicates() -> None:
     """Save what the page's sentences depend on."""
-    v = saved_numbers("crawler-")
+    v = read_saved_numbers("crawler-")
     save_value("crawler-fixed-of-index", v["fixed"] / v["index"])
     save_value("crawler-fixed-close", abs(v["fixed"] / v["index"] - 1) < 0.03)
     save_value("crawler-as-modelled", v["ratio-low"] <= v["ratio-expected"] <= v["ratio-high"])

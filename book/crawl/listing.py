@@ -32,7 +32,7 @@ from analysis.results import Estimate, student_band
 from analysis.sweep import sweep
 from analysis.trace.trace import WEEK, publications
 from scorecard import COLOURS, figure, format_interval, save_data, save_figure, save_value
-from scorecard.saving.records import saved_numbers
+from scorecard.saving.records import read_saved_numbers
 
 DAY = 86_400.0
 HISTORY = 400
@@ -360,7 +360,7 @@ def estimate_rates(
 
 def save_predicates() -> None:
     """Save what the page's sentences depend on."""
-    v = saved_numbers("listing-")
+    v = read_saved_numbers("listing-")
     for world in ("constant", "trace"):
         sums = {period: max(v[f"{world}-{period}-{n}"] for n in ("ucb", "thompson"))
                 for period in ("early", "late")}  # fmt: skip

@@ -44,7 +44,7 @@ from scorecard import (
     save_value,
     save_values,
 )
-from scorecard.saving.records import saved_numbers
+from scorecard.saving.records import read_saved_numbers
 
 RULES = {
     "nutch": "Nutch",
@@ -421,7 +421,7 @@ def findings(values: Mapping[str, float]) -> dict[str, bool]:
 def save_predicates() -> None:
     """Save the truth values and numbers that the page's sentences depend on."""
     save_value("arena-spread", SPREAD)
-    values = saved_numbers("arena-")
+    values = read_saved_numbers("arena-")
     for size, value in best_rules(values).items():
         save_value(f"arena-best-{size}", value)
     save_values("arena", findings(values))

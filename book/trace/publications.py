@@ -21,7 +21,7 @@ from analysis.trace.rates import trained_rates
 from analysis.trace.replay import expected_reward
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
 from scorecard import format_interval, pluralise, save_data, save_table, save_value, save_values
-from scorecard.saving.records import saved_numbers
+from scorecard.saving.records import read_saved_numbers
 
 SIZES = ("small", "middle", "large")
 LABELS = {
@@ -548,7 +548,7 @@ def robin_moves_most(v: Mapping[str, float]) -> bool:
 
 def save_predicates() -> None:
     """Save the truth values and numbers that the page's sentences depend on."""
-    numbers = saved_numbers("publications-")
+    numbers = read_saved_numbers("publications-")
     save_values(
         "publications-is", {n: bool(holds) for n, holds in collect_predicates(numbers).items()}
     )

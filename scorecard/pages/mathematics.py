@@ -18,7 +18,7 @@ _CLASSES = "math notranslate nohighlight"
 _PUNCTUATION = re.compile(r"[^\w\s(\[]+")
 
 
-def mathml(formula: str, *, display: bool) -> str:
+def convert_to_mathml(formula: str, *, display: bool) -> str:
     """Convert a LaTeX formula to an element of MathML Core.
 
     `display`: whether it is displayed, not inline. Raises ValueError if a command or an
@@ -32,7 +32,7 @@ def mathml(formula: str, *, display: bool) -> str:
 
 def _write(translator: Any, node: nodes.Element, display: bool) -> None:
     try:
-        translator.body.append(mathml(node.astext(), display=display))
+        translator.body.append(convert_to_mathml(node.astext(), display=display))
     except ValueError as error:
         logger.warning("%s", error, location=node)
         translator.body.append(

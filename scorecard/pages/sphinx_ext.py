@@ -18,27 +18,32 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from scorecard.pages.collated import ResultRole, number_text, results
-from scorecard.pages.directives.api import PublicNames
-from scorecard.pages.directives.conditional import DocumentOnly, DropEmptySections, When
-from scorecard.pages.directives.explorables import register as register_explorables
-from scorecard.pages.links.predicate_source import deciding_function, write_sources
-from scorecard.pages.links.references import BookReferences, write_index
-from scorecard.pages.links.rows import RowRole, link_rows, record_mention
-from scorecard.pages.links.terms import setup_terms
-from scorecard.pages.rerun import add_rerun_notes, copy_book_numbers, pages_of_rerun
-from scorecard.pages.theme.cells import label_folded_cells, remove_recording_cells
-from scorecard.pages.theme.corrections import (
+from scorecard.pages.conditional import (
+    DocumentOnly,
+    DropEmptySections,
+    When,
+    add_rerun_notes,
+    copy_book_numbers,
+    find_rerun_pages,
+)
+from scorecard.pages.explorables import register as register_explorables
+from scorecard.pages.references import BookReferences, setup_terms, write_index
+from scorecard.pages.results import ResultRole, format_number, read_results
+from scorecard.pages.scorecard import RowRole, link_rows, record_mention
+from scorecard.pages.source_code import PublicNames, find_deciding_function, write_sources
+from scorecard.pages.theme import (
     correct_aria_roles,
+    label_folded_cells,
     label_toggles,
     make_proof_ids_unique,
+    prune_site,
+    remove_recording_cells,
     replace_download_buttons,
+    write_policy,
 )
-from scorecard.pages.theme.policy import write_policy
-from scorecard.pages.theme.prune import prune_site
 
-#: Modules of `scorecard.pages.directives` that register their own directives.
-DIRECTIVES = ("figures", "tables", "scorecard", "template")
+#: Modules of `scorecard.pages` that register their own nodes and directives.
+EXTENSIONS = ("results", "figures_and_tables", "scorecard")
 
 
 class NumberRole(ResultRole):
@@ -46,7 +51,7 @@ class NumberRole(ResultRole):
 
     def result(self) -> nodes.Node:
         """Return the number as text; the first mention of a row on a page is its anchor."""
-        text = number_text(results(self.env.app), self.name, self.text)
+        text = format_number(read_results(self.env.app), self.name, self.text)
         number = nodes.inline("", text, classes=[f"book-{self.name}"])
         id = self.text.partition(":")[0]
         if self.name != "value" and record_mention(self.env, id):
@@ -60,12 +65,14 @@ def finish_build(app: Sphinx, problem: Exception | None) -> None:
     The book gets ``references.json``, the sources of predicates and static files without what no
     page uses. The sites of reruns share complete static files.
     """
-    if not pages_of_rerun(app):
+    if not find_rerun_pages(app):
         write_index(app, problem)
         prune_site(app, problem)
         if problem is None and app.builder.name == "html":
-            verdicts = results(app).get("verdicts", {})
-            names = {deciding_function(verdict["page"], id) for id, verdict in verdicts.items()}
+            verdicts = read_results(app).get("verdicts", {})
+            names = {
+                find_deciding_function(verdict["page"], id) for id, verdict in verdicts.items()
+            }
             write_sources(names, Path(app.outdir))
     label_toggles(app, problem)
     write_policy(app, problem)
@@ -75,7 +82,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register roles, directives and event handlers."""
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole())
-    for extension in ("markup", *(f"directives.{name}" for name in DIRECTIVES)):
+    for extension in EXTENSIONS:
         app.setup_extension(f"scorecard.pages.{extension}")
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)

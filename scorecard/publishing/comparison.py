@@ -1,19 +1,26 @@
-"""Comparison of two builds or releases of the book.
+"""Comparison of two builds or releases of the book, and of a build with its repetition.
 
 The rows of the scorecard and of the errata are compared cell by cell; figures, tables, data and
 records by their hashes. The cause of a difference is taken from the provenance of the page: other
-parameters (a seed among them), other versions of libraries, or other code.
+parameters (a seed among them), other versions of libraries, or other code. `repeat_jobs` runs
+every notebook again with two threads, and compares all files.
 """
 
 from __future__ import annotations
 
+import filecmp
 import json
+import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from scorecard.running.kernels import COMPILATION, WARNINGS
+from scorecard.running.runner import Job, run_jobs
 
 COLUMNS = ("what", "id", "column", "old", "new", "page", "cause")
 #: Compared tables of a site, and the name of one row.
@@ -22,7 +29,7 @@ TABLES = {"scorecard.csv": "row", "errata.csv": "erratum"}
 FIRST = ("verdict", "computed", "condition", "basis", "assumes")
 
 
-def differences(old: Path, new: Path) -> pd.DataFrame:
+def compare_sites(old: Path, new: Path) -> pd.DataFrame:
     """Compare two sites of the book.
 
     `old`, `new`: folders with ``scorecard.csv``, ``errata.csv`` and ``manifest.json``: the
@@ -34,15 +41,19 @@ def differences(old: Path, new: Path) -> pd.DataFrame:
         for file in (*TABLES, "manifest.json"):
             if not (site / file).is_file():
                 raise ValueError(f"{name} must be a site of the book with {file}, got {site}")
-    old_pages, old_origins = _provenance(old)
-    new_pages, new_origins = _provenance(new)
-    lines = [line for file, what in TABLES.items() for line in _cells(what, old / file, new / file)]
-    lines += _hashes(old, new, old_pages | new_pages)
-    causes = [_cause(old_origins, new_origins, page) if page else "" for *_, page in lines]
+    old_pages, old_origins = _read_provenance(old)
+    new_pages, new_origins = _read_provenance(new)
+    lines = [
+        line
+        for file, what in TABLES.items()
+        for line in _compare_cells(what, old / file, new / file)
+    ]
+    lines += _compare_hashes(old, new, old_pages | new_pages)
+    causes = [_find_causes(old_origins, new_origins, page) if page else "" for *_, page in lines]
     return pd.DataFrame(lines, columns=list(COLUMNS[:-1])).assign(cause=causes)
 
 
-def summary(changes: pd.DataFrame) -> str:
+def summarise_changes(changes: pd.DataFrame) -> str:
     """Return the number of differences by kind, and a line for each changed verdict."""
     if changes.empty:
         return "no difference"
@@ -56,7 +67,7 @@ def summary(changes: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _provenance(site: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+def _read_provenance(site: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
     """Return the page of each figure, table and data set, and the origin of each page.
 
     An origin has the parameters, versions and commit.
@@ -72,7 +83,7 @@ def _provenance(site: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
     return pages, origins
 
 
-def _cause(
+def _find_causes(
     old_origins: dict[str, dict[str, Any]], new_origins: dict[str, dict[str, Any]], page: str
 ) -> str:
     """Return the causes of the differences on a page as one text."""
@@ -93,7 +104,7 @@ def _cause(
     return "; ".join(causes) or "not in the provenance"
 
 
-def _cells(what: str, old_path: Path, new_path: Path) -> Iterator[tuple[str, ...]]:
+def _compare_cells(what: str, old_path: Path, new_path: Path) -> Iterator[tuple[str, ...]]:
     """Yield the cells that differ; a row that one table lacks appears once, with its key column.
 
     The key column is that of the verdict in the scorecard, and of the kind in the errata.
@@ -111,7 +122,7 @@ def _cells(what: str, old_path: Path, new_path: Path) -> Iterator[tuple[str, ...
                 yield (what, id, column, *cells, (after or before)["page"])
 
 
-def _hashes(old: Path, new: Path, pages: dict[str, str]) -> Iterator[tuple[str, ...]]:
+def _compare_hashes(old: Path, new: Path, pages: dict[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the files and records whose hashes differ, or that one site lacks."""
     manifests = [json.loads((site / "manifest.json").read_bytes()) for site in (old, new)]
     for what in ("files", "records"):
@@ -121,3 +132,37 @@ def _hashes(old: Path, new: Path, pages: dict[str, str]) -> Iterator[tuple[str, 
                 page = pages.get(id.partition("/")[2].partition(".")[0], "")
                 hashes = (before.get(id, "")[:12], after.get(id, "")[:12])
                 yield (what.removesuffix("s"), id, "sha256", *hashes, page)
+
+
+THREADS = 2  # the first run has one
+#: Files that may differ between runs: times, the machine, and warnings.
+VARYING = {"seconds.txt", "cpu.txt", COMPILATION, WARNINGS, "machine.json"}
+
+
+def repeat_jobs(jobs: Sequence[Job]) -> dict[str, list[str]]:
+    """Run jobs again in a temporary folder, and return the files of each that differ.
+
+    `jobs`: jobs whose results are up to date. Returns names of the differing files by page. Raises
+    RuntimeError if a result is not there or not up to date; RunFailed if a notebook fails.
+    """
+    for job in jobs:
+        if not job.up_to_date:
+            raise RuntimeError(f"{job.notebook.name} has no new result: run 'make book' first")
+    with tempfile.TemporaryDirectory(dir=jobs[0].target.parent) as folder:
+        again = [replace(job, target=Path(folder) / job.notebook.page) for job in jobs]
+        run_jobs(again, threads=THREADS)
+        return {
+            job.notebook.page: _compare_files(job.target, other.target)
+            for job, other in zip(jobs, again, strict=True)
+        }
+
+
+def _compare_files(first: Path, again: Path) -> list[str]:
+    names = {
+        path.relative_to(top).as_posix()
+        for top in (first, again)
+        for path in top.rglob("*")
+        if path.is_file() and path.name not in VARYING
+    }
+    _, different, missing = filecmp.cmpfiles(first, again, names, shallow=False)
+    return sorted([*different, *missing])

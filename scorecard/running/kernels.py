@@ -17,13 +17,13 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from multiprocessing import connection, forkserver
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
-from unittest.mock import patch
 
 import psutil
 from jupyter_client.connect import KernelConnectionInfo
@@ -57,6 +57,18 @@ def kernel_environment(threads: int = 1) -> dict[str, str]:
     }
 
 
+@contextmanager
+def _with_variables(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables of this process, which the fork server inherits, for a while."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 class WarmProvisioner(LocalProvisioner):
     """Jupyter's provisioner of local processes, except that a kernel is a fork."""
 
@@ -67,7 +79,7 @@ class WarmProvisioner(LocalProvisioner):
         kernel applies to all later ones.
         """
         environment: Mapping[str, str] = kwargs["env"]
-        with _starting, patch.dict(os.environ, {**environment, preload.BUILD: str(os.getpid())}):
+        with _starting, _with_variables({**environment, preload.BUILD: str(os.getpid())}):
             forkserver.set_forkserver_preload([preload.__name__])
             forkserver.ensure_running()
         kernel = _ForkedKernel(

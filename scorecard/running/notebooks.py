@@ -1,21 +1,18 @@
-"""The notebooks of the book, their parameters, and a reader's own input files.
+"""The notebooks of the book, a reader's own input files, and recorded times of builds.
 
 A notebook is a MyST Markdown file with one cell tagged ``parameters``; each line of it declares one
 parameter with its type, its unit, the allowed range and a description:
 
     budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
 
-A range is an interval (open or closed at either end), a set of choices in braces, or the word
-``any``, where there is no rule at all. An end of an interval may be the name of an earlier number
-of the page, ``[1, size]``. A list may be empty, or repeat a value, only if its default does; one
-that repeats a value must keep the length of its default, such as one cost a source. The parameter
-``sources: str`` declares that the notebook takes a reader's own table: its range is the key, in
+`scorecard.running.parameters` has the rules of types and ranges. The parameter ``sources: str``
+declares that the notebook takes a reader's own table: its range is the key, in
 ``book/_tables.yml``, of the function that reads the table. N in a range is the number of rows of
 the table, or of the default one. ``trace: str`` declares that the notebook takes a reader's trace
 of publications, of which N is the number of sources.
 
 What must hold between parameters, or for a list as a whole, is a line of its own in the cell, with
-the reason; `relations` has what it may consist of:
+the reason; `parameters` has what it may consist of:
 
     # relation: training + test <= 190; the record ends after so many weeks
 """
@@ -23,7 +20,6 @@ the reason; `relations` has what it may consist of:
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sized
@@ -31,99 +27,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Any
+from typing import Any
 
 import jupytext
 import yaml
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from analysis.checks import check_file
 from scorecard.paths import BOOK
-from scorecard.running.relations import Relation
-from scorecard.values import ParameterError, parse_value, read_values, suggestion
+from scorecard.running.kernels import COMPILATION
+from scorecard.running.parameters import CHOICES, INTERVAL, LISTS, ROWS, TYPES, Parameter, Relation
+from scorecard.values import ParameterError, parse_value, read_values, suggest_name
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
 _RELATION = re.compile(r"# relation: (?P<text>[^;]+); (?P<reason>.+)")
-_END = r"\s*([-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]\w*)\s*"
-_INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
-_SET = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
-#: Name of the number of rows of the reader's table, in ranges.
-_ROWS = "N"
 #: Parameters whose value is a reader's own file.
 FILES = ("sources", "trace")
 #: Names that need no escaping in a URL or a notebook, and that no output file of a run has.
 _SAFE_NAME = re.compile(r"\w[\w-]{0,59}(\.[\w-]{1,20}){0,2}\.csv", re.ASCII)
 #: Folders below ``book/`` for Sphinx, without pages.
 SPHINX_FOLDERS = ("_static", "_templates")
-_TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
-_LISTS = ("list[int]", "list[float]", "list[str]")
-#: Errors of pydantic for a value of the right type that is out of range.
-_OUTSIDE = {
-    "greater_than", "greater_than_equal", "less_than", "less_than_equal", "assertion_error",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One declared parameter of a notebook."""
-
-    name: str
-    type: str
-    default: Any
-    unit: str
-    allowed: str
-    description: str
-
-    @property
-    def ends(self) -> set[str]:
-        """Names that are ends of the range: N, or other parameters."""
-        interval = _INTERVAL.fullmatch(self.allowed)
-        return (
-            {end for end in interval.group(2, 3) if end[0].isalpha()} - {"inf"}
-            if interval
-            else set()
-        )
-
-    def check(self, value: Any, numbers: Mapping[str, Any]) -> Any:
-        """Return `value` if it is of the type and in the range, by the rules of the module.
-
-        `numbers`: values of the names in the range. Raises ParameterError naming the parameter,
-        the value and what is allowed.
-        """
-        allowed = self.allowed
-        for end in self.ends:
-            allowed = re.sub(rf"\b{end}\b", str(numbers[end]), allowed)
-        base: Any = _TYPES[self.type.removeprefix("list[").removesuffix("]")]
-        kind: Any = Annotated[base, _constraint(allowed, base)]
-        try:
-            adapter = TypeAdapter(list[kind] if self.type.startswith("list") else kind)
-            checked = adapter.validate_python(value, strict=True)
-        except ValidationError as refused:
-            (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
-            if error["type"] in _OUTSIDE:
-                wrong = error["input"]
-                near = suggestion(wrong, _choices(allowed)) if isinstance(wrong, str) else ""
-                message = f"{self.name} must be in {allowed}, got {wrong!r:.80}{near}"
-                message += "".join(
-                    f", where {end} is {numbers[end]!r}" for end in sorted(self.ends - {_ROWS})
-                )
-            else:
-                message = f"{self.name} must be of type {self.type}, got {value!r:.80}"
-            raise ParameterError(message) from None
-        if isinstance(checked, list):
-            self._check_list(checked)
-        return checked
-
-    def _check_list(self, values: list[Any]) -> None:
-        """Check the length and the distinct values of a list."""
-        if not values and self.default:
-            raise ParameterError(f"{self.name} must hold at least one value, got []")
-        if len(set(self.default)) < len(self.default):
-            if len(values) != len(self.default):
-                size = len(self.default)
-                raise ParameterError(f"{self.name} must hold {size} values, got {values!r:.80}")
-        elif any(value in values[:position] for position, value in enumerate(values)):
-            raise ParameterError(f"{self.name} must hold each value once, got {values!r:.80}")
+#: First line of ``book/profiles/builds.yml``.
+_HEADER = "# Times and sizes of builds, written by `python -m scorecard times` and `repeat`.\n"
 
 
 @dataclass(frozen=True)
@@ -159,11 +83,11 @@ class Notebook:
         """
         declared: dict[str, Parameter] = {}
         for line in self._declarations:
-            if line.startswith("#"):  # a relation, of which `relations` has the rules
+            if line.startswith("#"):  # a relation, which `relations` reads
                 continue
             parameter = self._parse_line(line)
             earlier = {p.name for p in declared.values() if p.type in {"int", "float"}}
-            if unknown := parameter.ends - {_ROWS} - earlier:
+            if unknown := parameter.ends - {ROWS} - earlier:
                 raise ParameterError(
                     f"{self.path.name}: the range of {parameter.name} must name an earlier number, "
                     f"got {', '.join(sorted(unknown))}"
@@ -186,7 +110,7 @@ class Notebook:
                     f"'# relation: comparison; reason', got {line!r}"
                 )
             relation = Relation.parse(parts["text"].strip(), parts["reason"].strip())
-            if unknown := set(relation.names) - {_ROWS} - self.parameters.keys():
+            if unknown := set(relation.names) - {ROWS} - self.parameters.keys():
                 raise ParameterError(
                     f"{self.path.name}: the relation {relation.text!r} must name parameters of the "
                     f"page, got {', '.join(sorted(unknown))}"
@@ -211,7 +135,7 @@ class Notebook:
         if unknown:
             raise ParameterError(
                 f"{self.name} has no parameter {unknown[0]!r:.80}"
-                f"{suggestion(unknown[0], self.parameters)}; it has "
+                f"{suggest_name(unknown[0], self.parameters)}; it has "
                 + ("; ".join(self.describe()) or "none")
             )
         for name in FILES:
@@ -219,15 +143,15 @@ class Notebook:
                 raise ParameterError(f"{name} must be given as a file, with {name.upper()}=")
         numbers: dict[str, Any] = {}
         named = [p.ends for p in self.parameters.values()] + [{*r.names} for r in self.relations]
-        if _ROWS in set().union(*named):
-            numbers[_ROWS] = len(self._default_table() if table is None else table)
+        if ROWS in set().union(*named):
+            numbers[ROWS] = len(self._default_table() if table is None else table)
         for parameter in self.parameters.values():
             value = values.get(parameter.name, parameter.default)
             file = parameter.name in FILES
             numbers[parameter.name] = value if file else parameter.check(value, numbers)
         for relation in self.relations:
             relation.check(numbers)
-        numbers.pop(_ROWS, None)
+        numbers.pop(ROWS, None)
         return numbers
 
     def _default_table(self) -> Sized:
@@ -247,14 +171,14 @@ class Notebook:
     def _parse_line(self, line: str) -> Parameter:
         match = _LINE.fullmatch(line.strip())
         parts = match["help"].split(";", 2) if match else []
-        if match is None or len(parts) != 3 or match["type"] not in (*_TYPES, *_LISTS):
+        if match is None or len(parts) != 3 or match["type"] not in (*TYPES, *LISTS):
             raise ParameterError(
                 f"{self.path.name}: a line of the parameters cell must read "
                 f"'name: type = default  # unit; range; description', got {line!r}"
             )
         default = parse_value(match["default"])
         unit, allowed, description = (text.strip() for text in parts)
-        is_range = allowed == "any" or _INTERVAL.fullmatch(allowed) or _SET.fullmatch(allowed)
+        is_range = allowed == "any" or INTERVAL.fullmatch(allowed) or CHOICES.fullmatch(allowed)
         if match["name"] not in FILES and not is_range:
             raise ParameterError(
                 f"{self.path.name}: the range of {match['name']} must be an interval, "
@@ -287,7 +211,7 @@ class OwnFile:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def file_facts(files: Iterable[OwnFile]) -> dict[str, dict[str, str]]:
+def describe_files(files: Iterable[OwnFile]) -> dict[str, dict[str, str]]:
     """Return name, name of the copy and hash of each file, by parameter."""
     return {
         file.parameter: {"name": file.name, "shipped": file.shipped, "sha256": file.sha256}
@@ -300,8 +224,8 @@ def all_notebooks() -> dict[str, Notebook]:
 
     Raises ParameterError if two of them have the same name.
     """
-    position = {path: n for n, path in enumerate(_contents())}
-    paths = [path for path in _pages() if "kernelspec:" in path.read_text("utf-8")[:400]]
+    position = {path: n for n, path in enumerate(_read_contents())}
+    paths = [path for path in _list_pages() if "kernelspec:" in path.read_text("utf-8")[:400]]
     notebooks: dict[str, Notebook] = {}
     for path in sorted(paths, key=lambda path: (position.get(path, len(position)), path)):
         if path.stem in notebooks:
@@ -312,12 +236,12 @@ def all_notebooks() -> dict[str, Notebook]:
 
 def check_contents() -> None:
     """Raise ValueError naming the pages that the table of contents lacks, if there are any."""
-    if missing := sorted(set(_pages()) - set(_contents())):
+    if missing := sorted(set(_list_pages()) - set(_read_contents())):
         names = ", ".join(path.relative_to(BOOK).as_posix() for path in missing)
         raise ValueError(f"{names}: not in the contents: give each a line in book/_toc.yml")
 
 
-def _contents() -> list[Path]:
+def _read_contents() -> list[Path]:
     """Return the pages that ``book/_toc.yml`` names, in its order."""
 
     def walk(entry: Mapping[str, Any]) -> Iterator[Path]:
@@ -330,7 +254,7 @@ def _contents() -> list[Path]:
     return list(walk(yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))))
 
 
-def _pages() -> list[Path]:
+def _list_pages() -> list[Path]:
     """Return the sources of the book's pages."""
     pages = [path for path in source_files() if path.suffix == ".md"]
     return [path for path in pages if path.relative_to(BOOK).parts[0] not in SPHINX_FOLDERS]
@@ -352,7 +276,7 @@ def find_notebook(name: str) -> Notebook:
 
 def _check_name(name: str, notebooks: Mapping[str, Notebook]) -> None:
     if name not in notebooks:
-        near = suggestion(name, notebooks)
+        near = suggest_name(name, notebooks)
         raise ParameterError(
             f"there is no notebook {name!r}{near}; there are {', '.join(notebooks)}"
         )
@@ -368,6 +292,56 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
     for name in values:
         _check_name(name, notebooks)
     return values
+
+
+def read_statistics() -> dict[str, dict[str, Any]]:
+    """Return the recorded statistics of each profile's build.
+
+    Keys by profile: ``seconds``, the CPU-seconds of each notebook; ``compilation``, the
+    CPU-seconds of all compilations; ``bytes`` of ``results`` and of ``pages``; ``repeated``, the
+    number of notebooks that gave the same bytes ``again``, and of ``all``.
+    """
+    path = BOOK / "profiles" / "builds.yml"
+    return read_values(path) if path.exists() else {}
+
+
+def read_seconds(profile: str, name: str) -> float | None:
+    """Return the recorded CPU-seconds of a notebook in a profile, or None."""
+    seconds: Mapping[str, float] = read_statistics().get(profile, {}).get("seconds", {})
+    return seconds.get(name)
+
+
+def record_build(profile: str, **facts: Any) -> Path:
+    """Record statistics of a profile's build, and return the file."""
+    path = BOOK / "profiles" / "builds.yml"
+    builds = read_statistics()
+    builds[profile] = builds.get(profile, {}) | facts
+    path.write_text(_HEADER + yaml.safe_dump(builds, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def measure_build(build: Path) -> dict[str, Any]:
+    """Return ``seconds``, ``compilation`` and ``bytes`` of the last build in a folder.
+
+    Raises RuntimeError if a notebook has no result there.
+    """
+    folders = {name: build / "results" / n.page for name, n in all_notebooks().items()}
+    missing = [name for name, folder in folders.items() if not (folder / "cpu.txt").exists()]
+    if missing:
+        raise RuntimeError(f"there is no result of {missing[0]}: run 'make book' first")
+    compiled = [path for folder in folders.values() if (path := folder / COMPILATION).exists()]
+    return {
+        "seconds": {name: float((path / "cpu.txt").read_text()) for name, path in folders.items()},
+        "compilation": round(sum(float(path.read_text()) for path in compiled), 1),
+        "bytes": {
+            "results": _count_bytes(build / "results"),
+            "pages": _count_bytes(build / "html"),
+        },
+    }
+
+
+def _count_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def read_table(parameter: Parameter, path: str) -> Sized:
@@ -391,34 +365,3 @@ def check_together(name: str, table: Sized | None, parameters: Mapping[str, Any]
 
 def _table_reader(parameter: str, what: str) -> Any:
     return resolve_name(read_values(BOOK / "_tables.yml")[parameter][what])
-
-
-def _number(text: str) -> Any:
-    return float(text) if "inf" in text else parse_value(text)
-
-
-def _choices(allowed: str) -> list[str]:
-    """Return the choices of a range that is a set."""
-    return [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
-
-
-def _constraint(allowed: str, kind: type) -> Any:
-    """Return the pydantic constraint of a range."""
-    interval = _INTERVAL.fullmatch(allowed)
-    if interval:
-        low, high = (_number(end) for end in interval.group(2, 3))
-        bounds = {
-            "ge" if interval["left"] == "[" else "gt": low,
-            "le" if interval["right"] == "]" else "lt": high,
-        }
-        return Field(**{k: v for k, v in bounds.items() if kind is float or math.isfinite(v)})
-    if allowed == "any":
-        return Field()
-    choices = _choices(allowed)
-    values_allowed = choices if kind is str else [_number(choice) for choice in choices]
-
-    def among(value: Any) -> Any:
-        assert value in values_allowed
-        return value
-
-    return AfterValidator(among)

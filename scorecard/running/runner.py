@@ -2,11 +2,19 @@
 
 Each notebook runs in a temporary folder, which replaces the last result when it has succeeded: a
 failed or killed run does not change the last good result. papermill executes; this module does
-caching, order and progress.
+caching, order and progress, and makes the jobs: those of a profile, and reruns with a reader's own
+parameters, sources or trace.
+
+The cache key of a result is a hash of the notebook's text, parameters, imported code and the lock
+file. A change in one part of the library reruns only the notebooks that use it. Data files of an
+imported package count as part of it, and so does what the documents print; of the files with the
+words of verdicts only the page's own section counts.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 import os
 import shutil
@@ -14,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,10 +34,11 @@ import filelock
 import nbformat
 from tqdm import tqdm
 
+from analysis import fingerprint
+from scorecard import prints
 from scorecard.files import display_path, raise_if_disk_full, replace_folder
+from scorecard.paths import BOOK, ROOT
 from scorecard.run import write_json
-from scorecard.running.build_statistics import recorded_seconds
-from scorecard.running.dependencies import result_key
 from scorecard.running.execute import Kernels
 from scorecard.running.kernels import WARNINGS
 from scorecard.running.notebooks import (
@@ -37,9 +46,70 @@ from scorecard.running.notebooks import (
     OwnFile,
     all_notebooks,
     check_contents,
-    file_facts,
+    check_together,
+    describe_files,
+    find_notebook,
     profile_parameters,
+    read_seconds,
+    read_table,
 )
+from scorecard.saving import words
+from scorecard.values import ParameterError
+
+
+def compute_result_key(
+    notebook: Notebook, parameters: Mapping[str, Any], files: Sequence[OwnFile] = ()
+) -> str:
+    """Return the cache key: a hash that changes whenever the result may change."""
+    code = "\n".join(c.source for c in notebook.content.cells if c.cell_type == "code")
+    digest = hashlib.sha256()
+    for content in (
+        notebook.path.read_bytes(),
+        json.dumps(parameters, sort_keys=True).encode(),
+        json.dumps(describe_files(files), sort_keys=True).encode(),
+        (ROOT / "requirements.lock").read_bytes(),
+        words.read_page_words(notebook.name).encode(),
+    ):
+        digest.update(hashlib.sha256(content).digest())
+    names = find_imported_names(code)
+    digest.update(fingerprint.fingerprint(names).encode())
+    for path in sorted(
+        {*_find_data_files(fingerprint.modules_behind(names)), *_list_data_files(prints.FOLDER)}
+    ):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def find_imported_names(code: str) -> set[str]:
+    """Return the dotted names below the packages that a notebook's code imports."""
+    names = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.split(".")[0] in fingerprint.PACKAGES}
+
+
+def _find_data_files(modules: Iterable[str]) -> Iterator[Path]:
+    """Yield the data files of the packages among some modules; texts of other pages are none."""
+    for module in modules:
+        if module.split(".")[0] == BOOK.name:
+            continue
+        file = fingerprint.source_file(module)
+        if file.name == "__init__.py":
+            yield from _list_data_files(file.parent)
+
+
+def _list_data_files(folder: Path) -> Iterator[Path]:
+    """Yield the data files of a package, without those of its subpackages."""
+    for path in folder.iterdir():
+        if path == words.FOLDER:
+            continue
+        if path.is_file() and path.suffix not in {".py", ".pyc", ".pyi"}:
+            yield path
+        elif path.is_dir() and path.name != "__pycache__" and not (path / "__init__.py").exists():
+            yield from _list_data_files(path)
 
 
 @dataclass(frozen=True)
@@ -57,7 +127,7 @@ class Job:
     def key(self) -> str:
         """Cache key of the result."""
         suffix = "" if self.document else "-own"
-        return result_key(self.notebook, self.parameters, self.files) + suffix
+        return compute_result_key(self.notebook, self.parameters, self.files) + suffix
 
     @property
     def up_to_date(self) -> bool:
@@ -72,14 +142,14 @@ class Job:
         path = self.target / "seconds.txt"
         if path.exists():
             return float(path.read_text())
-        return recorded_seconds(self.profile, self.notebook.name)
+        return read_seconds(self.profile, self.notebook.name)
 
 
 class RunFailed(RuntimeError):
     """At least one notebook failed; the results of the others are kept."""
 
 
-def profile_jobs(profile: str, build: Path) -> list[Job]:
+def make_jobs(profile: str, build: Path) -> list[Job]:
     """Return the jobs of a profile, after checking every parameter.
 
     Raises ValueError if a page is missing from the table of contents; ParameterError if the
@@ -95,7 +165,7 @@ def profile_jobs(profile: str, build: Path) -> list[Job]:
 
 
 @contextmanager
-def locked(build: Path) -> Iterator[None]:
+def lock_build(build: Path) -> Iterator[None]:
     """Lock the build folder for this process; remove it at the end if it is empty.
 
     Raises RuntimeError if another process holds it, or the folder cannot be written.
@@ -119,14 +189,14 @@ def locked(build: Path) -> Iterator[None]:
                 shutil.rmtree(build)
 
 
-def run(
+def run_jobs(
     jobs: list[Job],
     workers: int | None = None,
     memory: float | None = None,
     *,
     threads: int = 1,
 ) -> None:
-    """Run the jobs that are not up to date, in the order of `start_order`.
+    """Run the jobs that are not up to date, in the order of `order_jobs`.
 
     `workers`: number of notebooks at a time; by default the number of cores; `memory`: limit of
     the address space of each notebook, in GiB; no limit by default; `threads`: threads of each
@@ -141,15 +211,18 @@ def run(
     for job in jobs:
         for stale in job.target.parent.glob(f".{job.target.name}~*"):  # of a build that was killed
             shutil.rmtree(stale)
-    waiting = start_order([job for job in jobs if not job.up_to_date])
-    print(f"{len(jobs)} notebooks, {len(waiting)} to run{_estimate(waiting, workers)}", flush=True)
+    waiting = order_jobs([job for job in jobs if not job.up_to_date])
+    print(
+        f"{len(jobs)} notebooks, {len(waiting)} to run{_estimate_time(waiting, workers)}",
+        flush=True,
+    )
     failed: list[str] = []
     kernels = Kernels(memory, threads)
     with (
         ThreadPoolExecutor(workers) as pool,
         tqdm(total=len(waiting), unit="notebook", disable=not sys.stderr.isatty()) as progress,
     ):
-        running = {pool.submit(_run, job, kernels): job for job in waiting}
+        running = {pool.submit(_run_job, job, kernels): job for job in waiting}
         try:
             for number, future in enumerate(as_completed(running), start=1):
                 job, reason = running[future], future.result()
@@ -163,7 +236,7 @@ def run(
                 unfinished = [other for future, other in running.items() if not future.done()]
                 progress.update()
                 line = f"[{number} of {len(waiting)}] {job.notebook.page}: {outcome}"
-                progress.write(line + _estimate(unfinished, workers, " left"), file=sys.stdout)
+                progress.write(line + _estimate_time(unfinished, workers, " left"), file=sys.stdout)
                 sys.stdout.flush()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -172,7 +245,7 @@ def run(
         raise RunFailed(f"{len(failed)} of {len(jobs)} notebooks failed: {', '.join(failed)}")
 
 
-def start_order(jobs: list[Job]) -> list[Job]:
+def order_jobs(jobs: list[Job]) -> list[Job]:
     """Return jobs in starting order: the longest of each part, then the second longest, and so on.
 
     Long jobs start early. Pages of one part share Numba kernels: if two started at the same time
@@ -189,7 +262,7 @@ def start_order(jobs: list[Job]) -> list[Job]:
     return sorted(longest, key=place_in_part)
 
 
-def _estimate(jobs: list[Job], workers: int, suffix: str = "") -> str:
+def _estimate_time(jobs: list[Job], workers: int, suffix: str = "") -> str:
     """Return a phrase with the estimated time of the jobs; empty if no time is known."""
     seconds_each = [job.expected_seconds or 0.0 for job in jobs]
     seconds = max([sum(seconds_each) / workers, *seconds_each])
@@ -199,7 +272,7 @@ def _estimate(jobs: list[Job], workers: int, suffix: str = "") -> str:
     return f", about {text}{suffix}"
 
 
-def _run(job: Job, kernels: Kernels) -> str:
+def _run_job(job: Job, kernels: Kernels) -> str:
     """Run one notebook and put its result in place; return the error, or an empty string."""
     job.target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
@@ -233,6 +306,45 @@ def _prepare(job: Job, folder: Path) -> None:
         "document": job.document,
         "profile": job.profile,
         "key": job.key,
-        "files": file_facts(job.files),
+        "files": describe_files(job.files),
     }
     write_json(folder / "run.json", facts)
+
+
+def make_rerun_job(
+    name: str,
+    changes: Mapping[str, Any],
+    sources_path: str = "",
+    trace_path: str = "",
+    *,
+    runs: Path,
+) -> Job:
+    """Return the job of a rerun, after checking the reader's input.
+
+    `given`: parameters that differ from the notebook's defaults; `sources_path`, `trace_path`: the
+    reader's own files; `runs`: parent of the reruns' folders, which are named by a hash of the
+    input. Raises ParameterError if the notebook does not take what was given; ValueError if a file
+    cannot be read, naming the row and the reason.
+    """
+    notebook = find_notebook(name)
+    files: list[OwnFile] = []
+    table: Sized | None = None
+    for parameter, path in (("sources", sources_path), ("trace", trace_path)):
+        if path:
+            if parameter not in notebook.parameters:
+                raise ParameterError(f"{name} takes no {parameter}: leave {parameter.upper()} out")
+            files.append(OwnFile.read(parameter, path))
+            if not files[-1].content.strip():
+                raise ParameterError(f"{path}: the file is empty")
+            table = read_table(notebook.parameters[parameter], path)
+    parameters = notebook.resolve(changes, table)
+    try:
+        check_together(name, table, parameters | {"sources": sources_path, "trace": trace_path})
+    except ValueError as error:
+        own = sources_path or trace_path
+        raise ValueError(f"{own}: {error}" if own else str(error)) from None
+    published = notebook.resolve(profile_parameters("paper").get(name, {}))
+    document = parameters == published and not files
+    inputs = json.dumps([parameters, describe_files(files)], sort_keys=True).encode()
+    folder = runs / f"{name}-{hashlib.sha256(inputs).hexdigest()[:10]}"
+    return Job(notebook, parameters, folder / "results", "paper", document, tuple(files))

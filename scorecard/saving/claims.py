@@ -101,15 +101,15 @@ class Claim:
 
     def __post_init__(self) -> None:
         """Convert NumPy values to Python's, fill in the default basis, and check the fields."""
-        pair, count = checked_interval(self.id, self.interval, self.replications)
+        pair, count = check_interval(self.id, self.interval, self.replications)
         plain = {
-            "value": plain_value(self.id, self.value),
+            "value": convert_value(self.id, self.value),
             "interval": pair,
             "replications": count,
-            "explained": plain_value(self.id, self.explained),
-            "independent": plain_value(self.id, self.independent),
-            "alternatives": tuple(plain_value(self.id, entry) for entry in self.alternatives),
-            "assumes": _checked_sentences(self.id, self.assumes),
+            "explained": convert_value(self.id, self.explained),
+            "independent": convert_value(self.id, self.independent),
+            "alternatives": tuple(convert_value(self.id, entry) for entry in self.alternatives),
+            "assumes": _check_sentences(self.id, self.assumes),
             "basis": self.basis or self._default_basis(),
         }
         for name, value in plain.items():
@@ -145,7 +145,7 @@ class Claim:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "id"}
 
 
-def checked_interval(id: str, interval: Any, replications: Any) -> tuple[Any, int | None]:
+def check_interval(id: str, interval: Any, replications: Any) -> tuple[Any, int | None]:
     """Return an interval (or one for each end of a range) and its number of replications, checked.
 
     Raises ValueError naming the row, if one of the two is missing, or an interval or the number is
@@ -155,7 +155,7 @@ def checked_interval(id: str, interval: Any, replications: Any) -> tuple[Any, in
         raise ValueError(f"{id}: interval and replications go together: give both or neither")
     if interval is None:
         return None, None
-    plain, count = plain_value(id, interval), plain_value(id, replications)
+    plain, count = convert_value(id, interval), convert_value(id, replications)
     for pair in plain if isinstance(plain[0], list) else [plain]:
         if not isinstance(pair, list) or len(pair) != 2 or not pair[0] <= pair[1]:
             raise ValueError(f"{id}: an interval must be a low and a high end, got {pair}")
@@ -164,7 +164,7 @@ def checked_interval(id: str, interval: Any, replications: Any) -> tuple[Any, in
     return plain, count
 
 
-def plain_value(id: str, value: Any) -> Any:
+def convert_value(id: str, value: Any) -> Any:
     """Convert NumPy values and sequences to JSON's types, floats to `DIGITS` significant digits.
 
     Raises ValueError naming the row, if a value is not finite.
@@ -173,13 +173,13 @@ def plain_value(id: str, value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, list | tuple):
-        return [plain_value(id, entry) for entry in value]
+        return [convert_value(id, entry) for entry in value]
     if not isinstance(value, bool | int | float) or not math.isfinite(value):
         raise ValueError(f"{id}: a value must be a finite number or a truth value, got {value!r}")
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def _checked_sentences(id: str, assumes: Sequence[str]) -> tuple[str, ...]:
+def _check_sentences(id: str, assumes: Sequence[str]) -> tuple[str, ...]:
     if isinstance(assumes, str) or not all(isinstance(s, str) and s for s in assumes):
         raise ValueError(f"{id}: assumes must be a tuple of sentences, got {assumes!r}")
     return tuple(assumes)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from scorecard.prints import printed_rows
 from scorecard.run import by_hand, run_facts, run_folder, unchanged_by_hand, write_json
-from scorecard.saving.claims import Claim, Number, checked_interval, plain_value
-from scorecard.saving.words import page_of
+from scorecard.saving.claims import Claim, Number, check_interval, convert_value
+from scorecard.saving.words import find_page
 
 _records: dict[str, Claim] = {}
 _values: dict[str, dict[str, Any]] = {}
@@ -37,9 +37,9 @@ def record_claims(claims: Iterable[Claim]) -> None:
         row = printed_rows().get(claim.id)
         if row is None:
             raise ValueError(f"id must name a row of book/published, got {claim.id!r}")
-        if page and page_of(row) not in ("", page):
+        if page and find_page(row) not in ("", page):
             raise ValueError(
-                f"the words of {claim.id} are filed under the page {page_of(row)}, not {page}"
+                f"the words of {claim.id} are filed under the page {find_page(row)}, not {page}"
             )
         if claim.id in _records and not by_hand():
             raise ValueError(f"id {claim.id!r} was recorded before in this notebook")
@@ -73,8 +73,8 @@ def save_value(
     """
     if id in _values and not by_hand():
         raise ValueError(f"id {id!r} was saved before in this notebook")
-    number = plain_value(id, value)
-    pair, count = checked_interval(id, interval, replications)
+    number = convert_value(id, value)
+    pair, count = check_interval(id, interval, replications)
     _values[id] = {"value": number, "interval": pair, "replications": count}
     _write()
 
@@ -99,7 +99,7 @@ def save_values(prefix: str, values: Mapping[str, Number]) -> None:
         save_value(f"{prefix}-{name}", value)
 
 
-def saved_numbers(prefix: str) -> dict[str, float]:
+def read_saved_numbers(prefix: str) -> dict[str, float]:
     """Return the values saved in this notebook whose ids have a prefix, by id without the prefix.
 
     For sentences that depend on many numbers.

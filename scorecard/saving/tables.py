@@ -7,13 +7,22 @@ row an instance, with a description of each column.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
-from scorecard.run import run_folder, show_by_hand
-from scorecard.saving.provenance import check_id, check_instances, write_csv, write_provenance
+from scorecard.run import (
+    DIGITS,
+    check_id,
+    check_instances,
+    run_folder,
+    show_by_hand,
+    write_provenance,
+)
+from scorecard.text import escape_cell
 
 #: Default format of floating-point numbers.
 _PLAIN = ".6g"
@@ -168,3 +177,16 @@ def _cell_text(value: Any, style: str, every: str) -> str:
         # Zero has no sign; the letters keep that of -nan and -inf.
         return text.lstrip("-") if not any(c in "123456789ni" for c in text) else text
     return str(value)
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame as CSV with `DIGITS` significant digits, reproducibly to the byte.
+
+    `escape_cell` escapes texts that a spreadsheet would read as formulas.
+    """
+    path.parent.mkdir(exist_ok=True)
+    safe = frame.apply(
+        lambda column: column if is_numeric_dtype(column) else column.map(escape_cell)
+    )
+    safe.columns = [escape_cell(name) for name in frame.columns]
+    safe.to_csv(path, index=False, float_format=f"%.{DIGITS}g", lineterminator="\n")

@@ -127,12 +127,12 @@ def claim(
     row = printed_rows().get(id)
     if row is None:
         raise ValueError(f"id must name a row of book/published, got {id!r}")
-    entry = entries(row.document).get(id)
+    entry = read_entries(row.document).get(id)
     if entry is None:
         if row.kind in KINDS_WITH_WORDS:
             raise ValueError(f"{id}: a {row.kind} needs words in {FOLDER.name}/{row.document}.yml")
         entry = Entry(id, "")
-    texts = _filled_fields(entry, _outcome(entry, outcome, value), dict(numbers or {}))
+    texts = _fill_fields(entry, _select_outcome(entry, outcome, value), dict(numbers or {}))
     if not condition and "condition" not in entry.words:
         raise ValueError(f"{id}: condition=False, but its entry has no condition to leave out")
     if not condition:
@@ -140,7 +140,7 @@ def claim(
     return Claim(id, value, **texts, **fields)
 
 
-def _outcome(entry: Entry, outcome: str, value: Any) -> str:
+def _select_outcome(entry: Entry, outcome: str, value: Any) -> str:
     """Return the outcome that selects the templates; empty if they do not differ by outcome."""
     outcomes = entry.outcomes
     if not outcomes and not outcome:
@@ -151,9 +151,9 @@ def _outcome(entry: Entry, outcome: str, value: Any) -> str:
     return selected
 
 
-def _filled_fields(entry: Entry, outcome: str, numbers: dict[str, Any]) -> dict[str, Any]:
+def _fill_fields(entry: Entry, outcome: str, numbers: dict[str, Any]) -> dict[str, Any]:
     """Return the text fields of a claim: the templates of an entry with the numbers filled in."""
-    needed = {name for text in entry.templates() for name in names_in(text)}
+    needed = {name for text in entry.templates() for name in find_names(text)}
     unused = sorted(numbers.keys() - needed)
     if unused:
         raise ValueError(f"{entry.id}: no template names the number {unused[0]!r}")
@@ -162,20 +162,21 @@ def _filled_fields(entry: Entry, outcome: str, numbers: dict[str, Any]) -> dict[
     for name in entry.lists.keys() & numbers.keys():
         item_template, separator = entry.lists[name]
         items = (
-            _filled_template(entry.id, item_template, item) for item in _item_fields(numbers[name])
+            _fill_template(entry.id, item_template, item)
+            for item in _list_item_fields(numbers[name])
         )
         numbers[name] = separator.join(items)
     texts: dict[str, Any] = {}
     for name, template in entry.words.items():
         text = template.get(outcome, "") if isinstance(template, Mapping) else template
         if text:
-            texts[name] = _filled_template(entry.id, text, numbers)
+            texts[name] = _fill_template(entry.id, text, numbers)
     if entry.assumes:
-        texts["assumes"] = tuple(_filled_template(entry.id, t, numbers) for t in entry.assumes)
+        texts["assumes"] = tuple(_fill_template(entry.id, t, numbers) for t in entry.assumes)
     return texts
 
 
-def _item_fields(numbers: Any) -> Iterator[Mapping[str, Any]]:
+def _list_item_fields(numbers: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the template fields of each item of a list: ``name`` and ``value``, or its own."""
     if isinstance(numbers, Mapping):
         yield from ({"name": name, "value": value} for name, value in numbers.items())
@@ -206,14 +207,14 @@ class _Formatter(string.Formatter):
         return str(super().format_field(value, style))
 
 
-def _filled_template(id: str, text: str, numbers: Mapping[str, Any]) -> str:
-    missing = sorted(names_in(text) - numbers.keys())
+def _fill_template(id: str, text: str, numbers: Mapping[str, Any]) -> str:
+    missing = sorted(find_names(text) - numbers.keys())
     if missing:
         raise ValueError(f"{id}: a template names {missing[0]!r}, which is not given")
     return _Formatter().vformat(text, (), numbers)
 
 
-def names_in(text: str) -> set[str]:
+def find_names(text: str) -> set[str]:
     """Return the names of the fields of a template.
 
     Raises ValueError if braces do not match, or a field is not a plain name with a format
@@ -230,7 +231,7 @@ def names_in(text: str) -> set[str]:
 
 
 @cache
-def entries(document: str) -> dict[str, Entry]:
+def read_entries(document: str) -> dict[str, Entry]:
     """Return the entries of a document's file by row id; empty if the document has no file.
 
     Raises ValueError naming the file and the row: if the document has no such row, the row or one
@@ -242,18 +243,18 @@ def entries(document: str) -> dict[str, Entry]:
         return {}
     by_id: dict[str, Entry] = {}
     content = read_values(path)
-    if set(content) != set(_sections(path)):
+    if set(content) != set(_split_sections(path)):
         raise ValueError(f"{path.name}: the line of a page must be its name and a colon, 'name:'")
     for page, rows in content.items():
-        for names, fields in _checked_mapping(f"{path.name}: {page}", rows).items():
+        for names, fields in _check_mapping(f"{path.name}: {page}", rows).items():
             where = f"{path.name}: {names}"
-            for id in _rows_named(where, names, document):
-                entry = _parsed_entry(where, id, page, fields)
-                by_id[id] = _merged(where, by_id[id], entry) if id in by_id else entry
+            for id in _find_rows(where, names, document):
+                entry = _parse_entry(where, id, page, fields)
+                by_id[id] = _merge_entries(where, by_id[id], entry) if id in by_id else entry
     return by_id
 
 
-def _rows_named(where: str, names: str, document: str) -> list[str]:
+def _find_rows(where: str, names: str, document: str) -> list[str]:
     """Return the ids of a document's rows that match a key: ids, or patterns with ``*``."""
     rows = [id for id, row in printed_rows().items() if row.document == document]
     ids = []
@@ -266,7 +267,7 @@ def _rows_named(where: str, names: str, document: str) -> list[str]:
     return ids
 
 
-def _merged(where: str, first: Entry, second: Entry) -> Entry:
+def _merge_entries(where: str, first: Entry, second: Entry) -> Entry:
     """Merge two entries of the same row, which must have no field in common."""
     if first.page != second.page:
         raise ValueError(f"{where}: {first.id} occurs twice, under the page {first.page} too")
@@ -280,61 +281,59 @@ def _merged(where: str, first: Entry, second: Entry) -> Entry:
     return Entry(first.id, first.page, texts, first.assumes + second.assumes, lists)
 
 
-def _parsed_entry(where: str, id: str, page: str, fields: Any) -> Entry:
-    fields = dict(_checked_mapping(where, fields))
+def _parse_entry(where: str, id: str, page: str, fields: Any) -> Entry:
+    fields = dict(_check_mapping(where, fields))
     assumes = fields.pop("assumes", [])
     if not isinstance(assumes, list):
         raise ValueError(f"{where}: assumes must be a list of sentences, got {assumes!r:.80}")
     lists = {}
     for name, parts in fields.pop("lists", {}).items():
-        parts = {"between": ", "} | _checked_mapping(f"{where}: {name}", parts)
+        parts = {"between": ", "} | _check_mapping(f"{where}: {name}", parts)
         if set(parts) != {"each", "between"}:
             raise ValueError(f"{where}: a list needs 'each' and 'between', got {sorted(parts)}")
-        lists[name] = (_checked_template(where, parts["each"]), str(parts["between"]))
+        lists[name] = (_check_template(where, parts["each"]), str(parts["between"]))
     for name, text in fields.items():
         if name not in WORDS:
             raise ValueError(f"{where}: a field must be one of {WORDS}, got {name!r}")
         for template in text.values() if isinstance(text, dict) and text else [text]:
-            _checked_template(where, template)
+            _check_template(where, template)
     if not fields and not assumes:
         raise ValueError(f"{where}: the entry is empty")
-    entry = Entry(
-        id, page, fields, tuple(_checked_template(where, text) for text in assumes), lists
-    )
-    unnamed = sorted(lists.keys() - {n for text in entry.templates() for n in names_in(text)})
+    entry = Entry(id, page, fields, tuple(_check_template(where, text) for text in assumes), lists)
+    unnamed = sorted(lists.keys() - {n for text in entry.templates() for n in find_names(text)})
     if unnamed:
         raise ValueError(f"{where}: no template names the list {unnamed[0]!r}")
     return entry
 
 
-def _checked_mapping(where: str, value: Any) -> dict[str, Any]:
+def _check_mapping(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not value:
         raise ValueError(f"{where}: must be 'name: value' lines, got {value!r:.80}")
     return value
 
 
-def _checked_template(where: str, text: Any) -> str:
+def _check_template(where: str, text: Any) -> str:
     if not isinstance(text, str) or not text.strip() or text != text.strip() or "\n" in text:
         raise ValueError(f"{where}: a template must be one line of text, got {text!r:.80}")
     try:
-        names_in(text)
+        find_names(text)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return text
 
 
-def page_of(row: Printed) -> str:
+def find_page(row: Printed) -> str:
     """Return the page under which a row is filed; empty if it has no entry."""
-    entry = entries(row.document).get(row.id)
+    entry = read_entries(row.document).get(row.id)
     return entry.page if entry else ""
 
 
-def words_of_page(page: str) -> str:
+def read_page_words(page: str) -> str:
     """Return the source text of a page's entries in all files, as part of the page's cache key."""
-    return "\n".join(_sections(path).get(page, "") for path in sorted(FOLDER.glob("*.yml")))
+    return "\n".join(_split_sections(path).get(page, "") for path in sorted(FOLDER.glob("*.yml")))
 
 
-def _sections(path: Path) -> dict[str, str]:
+def _split_sections(path: Path) -> dict[str, str]:
     """Return the lines of a file below each page's name, by that name."""
     pieces = _SECTION.split(path.read_text(encoding="utf-8"))
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))

@@ -30,7 +30,7 @@ _POINTS = """{page}:
 _VALUES = {"draws": ":d", "mean": ":.3f", "low": ":.3f", "high": ":.3f"}
 
 
-def new_page(name: str, root: Path = ROOT) -> list[Path]:
+def write_page(name: str, root: Path = ROOT) -> list[Path]:
     """Write the skeleton of a page and add it to the contents and to the tests' rerun points.
 
     `name`: part and page, such as ``ephemeral/my-page``. Returns the files that were written or
@@ -68,13 +68,15 @@ def new_page(name: str, root: Path = ROOT) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_TEMPLATES.get_template(template).render(fields), encoding="utf-8")
     contents, points = root / "book" / "_toc.yml", root / "tests" / "book" / "points.yml"
-    contents.write_text(_entered(contents.read_text("utf-8"), part_name, page), encoding="utf-8")
+    contents.write_text(
+        _insert_page(contents.read_text("utf-8"), part_name, page), encoding="utf-8"
+    )
     with points.open("a", encoding="utf-8") as file:
         file.write(_POINTS.format(page=page))
     return [*targets.values(), contents, points]
 
 
-def _entered(contents: str, part_name: str, page: str) -> str:
+def _insert_page(contents: str, part_name: str, page: str) -> str:
     """Return the text of ``_toc.yml`` with a line for the page after the last of its part."""
     lines = contents.splitlines()
     last = max(n for n, line in enumerate(lines) if f"file: {part_name}/" in line)

@@ -16,9 +16,9 @@ from pathlib import Path
 import filelock
 import pytest
 
+from scorecard.commands import SiteHandler
 from scorecard.paths import BUILD, ROOT, build_folder
-from scorecard.publishing.pdf.printing import CHROMIUM, CHROMIUM_OPTIONS
-from scorecard.publishing.server import SiteHandler
+from scorecard.publishing.pdf import CHROMIUM, CHROMIUM_OPTIONS
 from tests.support import sample
 
 #: Kinds of tests by the fixtures that they need: what builds the book, what opens a browser.

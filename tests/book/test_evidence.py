@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from scorecard.pages.theme.cells import only_records
+from scorecard.pages.theme import only_records
 from scorecard.paths import BOOK
 from scorecard.running.notebooks import all_notebooks
 from tests.book.sources import cells, literal_claims, page_modules, prose_of_claims

@@ -10,7 +10,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from scorecard import figure
-from scorecard.publishing.dark_figures import dark_svg
+from scorecard.publishing.site import darken_svg
 
 #: Width in pixels of a figure in the column of a page, and on a telephone.
 WIDE, NARROW = 700, 358
@@ -133,7 +133,7 @@ def test_panels_share_labels(look):
 
 def test_dark_ink_is_seen(look, drawing):
     light = drawing(lambda axis: axis.set_title("title", color="#1f77b4"))
-    assert "title: " in str(look(dark_svg(light).replace("#1f77b4", "#202020"))["faint"])
+    assert "title: " in str(look(darken_svg(light).replace("#1f77b4", "#202020"))["faint"])
 
 
 def beyond(frame):

@@ -11,8 +11,7 @@ import pytest
 from pypdf import PdfReader
 
 from scorecard.paths import BUILD
-from scorecard.publishing.pdf.papers import papers
-from scorecard.publishing.pdf.printing import outline
+from scorecard.publishing.pdf import read_outline, read_papers
 
 pytestmark = pytest.mark.slow
 MOST_PAGES = 219
@@ -31,7 +30,7 @@ def test_printed_book_has_printable_length(printed):
 
 
 def test_outline_leads_to_chapters(printed):
-    chapters = [(title, page) for level, title, page in outline(printed) if level == 1]
+    chapters = [(title, page) for level, title, page in read_outline(printed) if level == 1]
     assert len(chapters) > 35
     assert [page for _, page in chapters] == sorted(page for _, page in chapters)
     assert chapters[-1][0] == "Scorecard"
@@ -39,7 +38,7 @@ def test_outline_leads_to_chapters(printed):
 
 def test_printed_rows_have_verdicts(printed):
     (first,) = [
-        page for level, title, page in outline(printed) if (level, title) == (1, "Scorecard")
+        page for level, title, page in read_outline(printed) if (level, title) == (1, "Scorecard")
     ]
     text = "".join(page.extract_text() for page in printed.pages[first:])
     flat = re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))  # ligatures are letters again
@@ -65,7 +64,7 @@ def test_printed_links_name_no_machine(printed):
 
 
 def test_papers_have_four_to_six_pages():
-    for name in papers():
+    for name in read_papers():
         path = BUILD / f"{name}.pdf"
         if not path.exists():
             pytest.skip("there is no printed paper: run 'make pdf' first")

@@ -11,8 +11,8 @@ import pytest
 from scorecard import prints
 from scorecard.paths import BOOK
 from scorecard.prints import FOLDER, KINDS, documents, errata, printed_number, printed_rows
-from scorecard.saving.words import entries
-from scorecard.verdicts import NUMERIC, RecordError, _printed_number
+from scorecard.saving.words import read_entries
+from scorecard.verdicts import NUMERIC, RecordError, _read_number
 
 ROW = ["id", "place", "kind", "printed", "unit", "unit_reason", "lost", "note"]
 DIGITS = re.compile(r"[-+.,eE\s\[\]\d]+")
@@ -87,7 +87,7 @@ def test_printed_numbers_parse():
         if row.kind in NUMERIC and DIGITS.fullmatch(row.printed):
             assert len(ends_of(row)) in (1, 2), row
             for end in ends_of(row):
-                number, half = _printed_number(row, end)
+                number, half = _read_number(row, end)
                 assert half > 0, row
                 assert abs(number) < float("inf"), row
 
@@ -95,7 +95,7 @@ def test_printed_numbers_parse():
 def test_ranges_run_from_low_to_high():
     for row in printed_rows().values():
         if row.kind in NUMERIC and row.printed.startswith("["):
-            low, high = (_printed_number(row, end)[0] for end in ends_of(row))
+            low, high = (_read_number(row, end)[0] for end in ends_of(row))
             assert low <= high, row
 
 
@@ -224,7 +224,7 @@ def test_errata_have_consequences(folder, last, said):
 def test_words_are_no_printed_number(folder):
     (folder / "x.csv").write_text(HEADER + "a,,number,around 160,10,around,,\n")
     with pytest.raises(RecordError):
-        _printed_number(printed_rows()["a"], "around 160")
+        _read_number(printed_rows()["a"], "around 160")
 
 
 DEFINES = re.compile(r"\b(is|then) (defined|called|said to be)\b|\bone defines\b|^Set \$")
@@ -244,7 +244,7 @@ def test_definitions_are_premises():
 @pytest.mark.parametrize("document", list(documents()))
 def test_premises_are_context(document):
     premises = [row.id for row in printed_rows().values() if row.kind == "premise"]
-    judged = [id for id, entry in entries(document).items() if "context" not in entry.words]
+    judged = [id for id, entry in read_entries(document).items() if "context" not in entry.words]
     assert not set(premises) & set(judged)
 
 

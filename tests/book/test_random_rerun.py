@@ -21,11 +21,11 @@ from bs4 import BeautifulSoup
 
 from scorecard.collate import collate
 from scorecard.paths import BUILD
-from scorecard.rendering.render import render_runs
+from scorecard.render import render_runs
 from scorecard.running import runner
 from scorecard.running.execute import Kernels
 from scorecard.running.notebooks import all_notebooks
-from scorecard.running.reruns import rerun_job
+from scorecard.running.runner import make_rerun_job
 from scorecard.values import ParameterError
 from tests.book.finished import faults
 from tests.book.random_points import draw_point
@@ -57,7 +57,7 @@ def test_a_round_of_random_reruns(number):
         point = draw_point(notebook, np.random.default_rng([SEED, number, place]), build)
         said = json.dumps(point)
         try:
-            job = rerun_job(
+            job = make_rerun_job(
                 name, point["parameters"], point.get("sources", ""), point.get("trace", ""),
                 runs=build / "runs",
             )  # fmt: skip
@@ -88,7 +88,7 @@ def executed(job):
     watch = Thread(target=stop_when_too_long, args=(kernels, ended))
     watch.start()
     try:
-        return runner._run(job, kernels)
+        return runner._run_job(job, kernels)
     finally:
         ended.set()
         watch.join()

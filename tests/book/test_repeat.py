@@ -10,9 +10,9 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from scorecard.collate import PRODUCTS
+from scorecard.publishing.comparison import THREADS
 from scorecard.running.kernels import kernel_environment
 from scorecard.running.notebooks import all_notebooks
-from scorecard.running.repeat import THREADS
 from tests.support import sample
 
 #: Number of notebooks that are run again at each commit; `make proofs` runs all.

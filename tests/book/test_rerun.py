@@ -11,7 +11,7 @@ import sys
 import pandas as pd
 import pytest
 
-from scorecard import commands as command
+from scorecard import commands
 from scorecard.paths import ROOT
 from scorecard.running.notebooks import all_notebooks
 
@@ -28,14 +28,14 @@ shop,10,0.4,0.3
 @pytest.fixture
 def rerun(site, read_page, monkeypatch, capsys):
     """Run one notebook beside the quick book, where an unchanged result is reused."""
-    monkeypatch.setattr(command, "build_folder", lambda profile: site.build)
+    monkeypatch.setattr(commands, "build_folder", lambda profile: site.build)
 
     def run(*arguments, notebook="four-sources"):
-        assert command.main(["run", notebook, *arguments]) == 0
+        assert commands.main(["run", notebook, *arguments]) == 0
         said = dict(
             line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if ": " in line
         )
-        page = command.Path(said["page"]).resolve()
+        page = commands.Path(said["page"]).resolve()
         assert page.is_relative_to(site.build / "runs")
         return read_page(page)
 

@@ -18,10 +18,9 @@ import yaml
 from bs4 import BeautifulSoup
 
 from scorecard.collate import collate
-from scorecard.rendering.render import render_runs
+from scorecard.render import render_runs
 from scorecard.running.notebooks import all_notebooks
-from scorecard.running.reruns import rerun_job
-from scorecard.running.runner import locked, run
+from scorecard.running.runner import lock_build, make_rerun_job, run_jobs
 from tests.book.derived import DERIVED
 from tests.book.finished import faults
 
@@ -100,8 +99,8 @@ def reruns(request, site):
 
     with ExitStack() as held:
         for build in builds.values():
-            held.enter_context(locked(build))
-        run([job for some in jobs.values() for job in some.values()])
+            held.enter_context(lock_build(build))
+        run_jobs([job for some in jobs.values() for job in some.values()])
         with ThreadPoolExecutor(2) as pool:
             paths = dict(zip(jobs, pool.map(render, jobs), strict=True))
     return {
@@ -114,7 +113,7 @@ def reruns(request, site):
 def job(name, point, runs):
     """Return the job of one point."""
     files = {k: str(TABLES / point[k]) if k in point else "" for k in ("sources", "trace")}
-    return rerun_job(name, point["parameters"], files["sources"], files["trace"], runs=runs)
+    return make_rerun_job(name, point["parameters"], files["sources"], files["trace"], runs=runs)
 
 
 @pytest.fixture

@@ -14,9 +14,8 @@ from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
 from scorecard.collate import PRODUCTS
-from scorecard.pages.directives.template import OUTCOMES
-from scorecard.pages.theme.policy import POLICY, policy
-from scorecard.pages.theme.prune import FONTS, MATHEMATICS, formula_characters
+from scorecard.pages.scorecard import OUTCOMES
+from scorecard.pages.theme import FONTS, MATHEMATICS, POLICY, find_formula_characters, make_policy
 from scorecard.prints import documents, printed_rows
 from scorecard.run import FORMATS
 from scorecard.running.kernels import WARNINGS
@@ -130,7 +129,7 @@ def test_policy_covers_all_scripts_of_pages(site):
     }
     assert handlers == set()
     line = (site.html / POLICY).read_text(encoding="utf-8").strip()
-    assert line == policy(texts.values())
+    assert line == make_policy(texts.values())
     assert line in BeautifulSoup(texts[site.html / "back/about.html"], "lxml").get_text()
 
 
@@ -359,7 +358,7 @@ def test_formulas_need_no_script(site):
             assert "\\" not in formula.get_text(), (name, place)
             count += 1
         assert soup.select("merror, .problematic") == [], name
-        visible = {point for point in formula_characters(text) if not unseen(point)}
+        visible = {point for point in find_formula_characters(text) if not unseen(point)}
         assert visible <= has, (name, [chr(point) for point in visible - has])
         assert not [a for a in loads_of(page) if "mathjax" in a.lower()], name
     assert count > 4000

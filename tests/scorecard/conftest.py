@@ -5,8 +5,9 @@ import json
 import matplotlib.pyplot as plt
 import pytest
 
+from scorecard import run as run_module
 from scorecard.run import VARIABLE, run_facts
-from scorecard.saving import provenance, records
+from scorecard.saving import records
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def start_run(tmp_path, monkeypatch):
         monkeypatch.setenv(VARIABLE, str(folder))
         monkeypatch.setattr(records, "_records", {})
         monkeypatch.setattr(records, "_values", {})
-        monkeypatch.setattr(provenance, "saved", {})
+        monkeypatch.setattr(run_module, "saved", {})
         run_facts.cache_clear()
         return folder
 

@@ -8,7 +8,7 @@ import pytest
 
 from scorecard import collate as collating
 from scorecard import save_data, save_figure, save_table, save_value
-from scorecard.collate import CollationError, collate, summary
+from scorecard.collate import CollationError, collate, summarise
 from scorecard.prints import Document, Erratum, Printed
 from scorecard.publishing import site
 from scorecard.saving import records
@@ -69,7 +69,7 @@ def test_every_row_is_judged(start_run):
     said = (
         "scorecard: 2 rows: 1 matches, 1 does not hold, 0 judged by a person; 1 rows still to come"
     )
-    assert summary(found) == said
+    assert summarise(found) == said
 
 
 def test_records_of_several_notebooks_make_one_scorecard(start_run):
@@ -188,11 +188,11 @@ def test_a_correction_quotes_computed_numbers(start_run, monkeypatch):
     record_all(number=2.25)
     with pytest.raises(CollationError, match=r"E-1: it quotes \{value\}`own-number:.3f`"):
         gather(folder)
-    (row,) = collating.errata_rows(gather(folder, complete=False))
+    (row,) = collating.list_errata(gather(folder, complete=False))
     assert row["corrected"] == "2.2 and (see the book), (see the book)"
     save_value("own-number", 1 / 3)
     save_value("own-count", 7)
-    (row,) = collating.errata_rows(gather(folder))
+    (row,) = collating.list_errata(gather(folder))
     assert row["corrected"] == "2.2 and 0.333, 7"
 
 
@@ -226,7 +226,7 @@ def test_errata_stand_by_weight_and_then_by_kind(start_run, monkeypatch):
     monkeypatch.setattr(collating, "errata", lambda: errata)
     folder = start_run()
     record_all()
-    rows = collating.errata_rows(gather(folder))
+    rows = collating.list_errata(gather(folder))
     assert [row["id"] for row in rows] == ["E-4", "E-2", "E-3", "E-1"]
 
 

@@ -10,15 +10,14 @@ import time
 import filelock
 import pytest
 
-from scorecard import commands as command
-from scorecard import paths
+from scorecard import commands, paths
 from scorecard.__main__ import INTERRUPTED
 from scorecard.paths import ROOT
-from scorecard.publishing.metadata.citation import Edition, release_tag
-from scorecard.publishing.pdf import printing
-from scorecard.running import build_statistics, notebooks
+from scorecard.publishing import pdf
+from scorecard.publishing.citation import Edition, release_tag
+from scorecard.running import notebooks
 from scorecard.running.notebooks import find_notebook
-from scorecard.running.runner import locked
+from scorecard.running.runner import lock_build
 
 HEADER = "name,arrival_rate,mean_utility,decay_rate\n"
 GOOD = HEADER + "a,1,1,1\nb,2,1,1\nc,3,1,1\n"
@@ -28,15 +27,15 @@ GOOD = HEADER + "a,1,1,1\nb,2,1,1\nc,3,1,1\n"
 def no_kernel(monkeypatch, tmp_path):
     """Any kernel that starts is an error, and the build folder is a test's own."""
     started = []
-    monkeypatch.setattr(command, "run", lambda jobs, *_: started.append(jobs))
-    monkeypatch.setattr(command, "build_folder", lambda profile: tmp_path / "build")
+    monkeypatch.setattr(commands, "run_jobs", lambda jobs, *_: started.append(jobs))
+    monkeypatch.setattr(commands, "build_folder", lambda profile: tmp_path / "build")
     yield started
     assert not started
 
 
 def refused(capsys, *arguments):
     """Run a command that must be refused in one sentence, and return the sentence."""
-    assert command.main(arguments) == 1
+    assert commands.main(arguments) == 1
     said = capsys.readouterr()
     assert said.out == ""
     (line,) = said.err.splitlines()
@@ -142,7 +141,7 @@ def test_a_notebook_that_takes_no_sources_says_so(capsys, tmp_path, monkeypatch)
 
 
 def test_a_second_book_at_the_same_time_is_refused(capsys, tmp_path):
-    with locked(tmp_path / "build"):
+    with lock_build(tmp_path / "build"):
         assert "another build is running" in refused(capsys, "book")
 
 
@@ -175,9 +174,9 @@ def test_an_unwritable_folder_is_named(capsys, tmp_path):
 
 
 def test_fewer_than_one_worker_is_refused(capsys, monkeypatch):
-    from scorecard.running.runner import run
+    from scorecard.running.runner import run_jobs
 
-    monkeypatch.setattr(command, "run", run)
+    monkeypatch.setattr(commands, "run_jobs", run_jobs)
     assert "workers" in refused(capsys, "book", "--workers", "-1")
 
 
@@ -204,7 +203,7 @@ def test_a_port_that_there_is_not_gives_one_sentence(capsys, tmp_path, port):
 
 
 def test_printing_without_a_browser_says_what_is_missing(capsys, monkeypatch):
-    monkeypatch.setattr(printing.shutil, "which", lambda name: None)
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
     assert "chromium" in refused(capsys, "pdf")
 
 
@@ -212,22 +211,22 @@ def test_an_interrupt_is_told_and_has_a_status_of_its_own(capsys, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "run", interrupt)
-    assert command.main(["book"]) == 130
+    monkeypatch.setattr(commands, "run_jobs", interrupt)
+    assert commands.main(["book"]) == 130
     assert "previous build is unchanged" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["book", "run", "pdf", "times", "repeat", "serve"])
 def test_every_command_explains_its_options(capsys, name):
     with pytest.raises(SystemExit) as left:
-        command.main([name, "--help"])
+        commands.main([name, "--help"])
     assert left.value.code == 0
     said = capsys.readouterr().out
     options = re.findall(r"^  (-\S+|[a-z]+)(?: \S+)?(?:  +|\n +)(\S.*)", said, re.MULTILINE)
     shown = {option.rstrip(",") for option, words in options if len(words.split()) >= 3}
     declared = {
         action.option_strings[0] if action.option_strings else action.dest
-        for action in command._parser()._subparsers._group_actions[0].choices[name]._actions
+        for action in commands._make_parser()._subparsers._group_actions[0].choices[name]._actions
     }
     assert shown == declared
 
@@ -235,8 +234,7 @@ def test_every_command_explains_its_options(capsys, name):
 @pytest.fixture
 def small_book(tmp_path, monkeypatch):
     """A book of one page, with something known of its builds and a result of its own."""
-    for module in (notebooks, build_statistics):
-        monkeypatch.setattr(module, "BOOK", tmp_path)
+    monkeypatch.setattr(notebooks, "BOOK", tmp_path)
     (tmp_path / "part").mkdir()
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles/quick.yml").write_text("{}")
@@ -250,20 +248,20 @@ def small_book(tmp_path, monkeypatch):
 
 
 def test_times_and_bytes_are_kept_for_the_next_estimate(capsys, small_book):
-    assert command.main(["times", "--profile", "quick"]) == 0
+    assert commands.main(["times", "--profile", "quick"]) == 0
     quick = {"seconds": {"plain": 12.5}, "compilation": 0, "bytes": {"results": 5, "pages": 0}}
-    assert build_statistics.read_statistics() == {
+    assert notebooks.read_statistics() == {
         "full": {"seconds": {"plain": 100.0}},
         "quick": quick,
     }
     (small_book / "compilation.txt").write_text("3.5\n")
     (small_book.parents[2] / "html").mkdir()
     (small_book.parents[2] / "html/index.html").write_text("page")
-    assert command.main(["times", "--profile", "quick"]) == 0
-    assert build_statistics.read_statistics()["quick"]["compilation"] == 3.5
-    assert build_statistics.read_statistics()["quick"]["bytes"] == {"results": 9, "pages": 4}
-    assert build_statistics.recorded_seconds("quick", "plain") == 12.5
-    assert build_statistics.recorded_seconds("paper", "plain") is None
+    assert commands.main(["times", "--profile", "quick"]) == 0
+    assert notebooks.read_statistics()["quick"]["compilation"] == 3.5
+    assert notebooks.read_statistics()["quick"]["bytes"] == {"results": 9, "pages": 4}
+    assert notebooks.read_seconds("quick", "plain") == 12.5
+    assert notebooks.read_seconds("paper", "plain") is None
 
 
 def test_times_need_a_book(capsys):
@@ -273,16 +271,16 @@ def test_times_need_a_book(capsys):
 def test_how_many_notebooks_repeat_is_kept(capsys, small_book, monkeypatch):
     assert "make book" in refused(capsys, "repeat", "--profile", "quick")  # that result has no key
     found = {"part/one": [], "part/other": ["notebook.ipynb", "records.json"]}
-    monkeypatch.setattr(command, "differences", lambda jobs: found)
-    assert command.main(["repeat", "--profile", "quick"]) == 0
+    monkeypatch.setattr(commands, "repeat_jobs", lambda jobs: found)
+    assert commands.main(["repeat", "--profile", "quick"]) == 0
     said = capsys.readouterr().out
     assert "part/other: notebook.ipynb, records.json\nrepeated: 1 of 2" in said
-    assert build_statistics.read_statistics()["quick"] == {"repeated": {"again": 1, "all": 2}}
+    assert notebooks.read_statistics()["quick"] == {"repeated": {"again": 1, "all": 2}}
 
 
 def test_an_unknown_profile_is_refused(capsys):
     with pytest.raises(SystemExit) as left:
-        command.main(["book", "--profile", "tiny"])
+        commands.main(["book", "--profile", "tiny"])
     assert left.value.code == 2
     assert "quick" in capsys.readouterr().err
 
@@ -318,9 +316,9 @@ def test_a_release_of_a_book_that_fails_is_tried_once_and_not_blamed_on_the_pdf(
         made.append(profile)
         raise RuntimeError("1 of 28 notebooks failed: first")
 
-    monkeypatch.setattr(command, "make_book", fail)
-    monkeypatch.setattr(command, "build_folder", lambda profile: tmp_path)
-    assert command.main(["release", "--profile", "quick", "--dirty"]) == 1
+    monkeypatch.setattr(commands, "make_book", fail)
+    monkeypatch.setattr(commands, "build_folder", lambda profile: tmp_path)
+    assert commands.main(["release", "--profile", "quick", "--dirty"]) == 1
     assert made == ["quick"]
     said = capsys.readouterr()
     assert "1 of 28 notebooks failed: first" in said.err
@@ -334,10 +332,10 @@ def test_the_quick_profile_never_touches_the_published_book():
 
 def test_a_tree_that_changes_while_the_book_is_built_is_not_published(monkeypatch, capsys):
     seen = iter(["abc", "abc (with uncommitted changes)"])
-    monkeypatch.setattr(command, "this_edition", lambda: Edition(next(seen), "2026-01-01", ""))
-    monkeypatch.setattr(command, "tags_of_commit", lambda: [release_tag()])
+    monkeypatch.setattr(commands, "read_edition", lambda: Edition(next(seen), "2026-01-01", ""))
+    monkeypatch.setattr(commands, "tags_of_commit", lambda: [release_tag()])
     for name in ("make_book", "make_pdf"):
-        monkeypatch.setattr(command, name, lambda profile: None)
+        monkeypatch.setattr(commands, name, lambda profile: None)
     said = refused(capsys, "release", "--profile", "quick")
     assert "changed during the release" in said
 
@@ -372,9 +370,9 @@ def test_an_interrupt_while_the_libraries_load_is_told_in_one_sentence(tmp_path,
 
 
 def test_a_run_that_fails_leaves_no_empty_folder(tmp_path):
-    with pytest.raises(RuntimeError, match="failed"), locked(tmp_path / "runs/first"):
+    with pytest.raises(RuntimeError, match="failed"), lock_build(tmp_path / "runs/first"):
         raise RuntimeError("failed")
     assert list((tmp_path / "runs").iterdir()) == []
-    with locked(tmp_path / "runs/first"):
+    with lock_build(tmp_path / "runs/first"):
         (tmp_path / "runs/first/page").touch()
     assert {path.name for path in (tmp_path / "runs/first").iterdir()} >= {"page"}

@@ -10,7 +10,7 @@ import pytest
 
 from scorecard import commands
 from scorecard.paths import ROOT
-from scorecard.skeleton import new_page
+from scorecard.skeleton import write_page
 
 BUILT = shutil.ignore_patterns("_build", "__pycache__", "node_modules")
 
@@ -33,7 +33,7 @@ def run(checkout, *words):
 
 @pytest.mark.process
 def test_a_new_page_passes_the_checks_and_runs(checkout):
-    written = new_page("robots/my-page", checkout)
+    written = write_page("robots/my-page", checkout)
     bin = Path(sys.executable).parent
     code = [str(path) for path in written if path.suffix == ".py"]
     assert len(code) == 2
@@ -50,7 +50,7 @@ def test_a_new_page_passes_the_checks_and_runs(checkout):
 
 
 def test_a_new_page_stands_after_the_last_of_its_part_with_two_points_of_its_own(checkout):
-    new_page("trace/my-page", checkout)
+    write_page("trace/my-page", checkout)
     lines = (checkout / "book/_toc.yml").read_text(encoding="utf-8").splitlines()
     place = lines.index("  - file: trace/my-page")
     assert lines[place - 1].startswith("  - file: trace/")
@@ -78,5 +78,5 @@ def test_a_name_that_will_not_do_is_refused_and_nothing_written(name, said, caps
 def test_a_file_that_is_there_is_not_overwritten(checkout):
     (checkout / "book/robots/my_page.py").write_text("precious = 1\n")
     with pytest.raises(ValueError, match=r"my_page\.py exists already"):
-        new_page("robots/my-page", checkout)
+        write_page("robots/my-page", checkout)
     assert not (checkout / "book/robots/my-page.md").exists()

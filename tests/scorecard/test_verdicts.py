@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scorecard.prints import KINDS, Printed
 from scorecard.saving.claims import Claim
-from scorecard.verdicts import VERDICTS, RecordError, erratum_kind, judge
+from scorecard.verdicts import VERDICTS, RecordError, classify_erratum, judge
 
 
 def row(printed, kind="number", unit=None):
@@ -358,7 +358,7 @@ def test_a_condition_is_data_beside_the_reason():
     ],
 )
 def test_the_kind_of_an_erratum_follows_from_the_verdict(verdict, typo, kind):
-    assert erratum_kind(verdict, typo) == kind
+    assert classify_erratum(verdict, typo) == kind
 
 
 def test_each_verdict_that_needs_a_reason_has_one():

@@ -11,7 +11,7 @@ from book.ephemeral.shared import (
     read_sources,
     tabulate_rewards,
 )
-from scorecard.running.reruns import rerun_job
+from scorecard.running.runner import make_rerun_job
 
 HEAD = "name,arrival_rate,mean_utility,decay_rate"
 
@@ -78,11 +78,11 @@ def test_empty_sources_refused(tmp_path):
 def test_incommensurable_ages_refused_early(tmp_path):
     path, rates = tmp_path / "mine.csv", (10, 8, 6, 5, 4, 3.5, 3, 2.5, 2, 1.8)
     path.write_text("\n".join([HEAD, *(f"feed {n},{r},1,0.1" for n, r in enumerate(rates))]))
-    rerun_job("many-copies", {"budget": 2}, str(path), runs=tmp_path)
+    make_rerun_job("many-copies", {"budget": 2}, str(path), runs=tmp_path)
     with pytest.raises(
         ValueError, match=r"mine\.csv: .* 100000 epochs at a budget of 1, got 360360"
     ):
-        rerun_job("many-copies", {"budget": 1}, str(path), runs=tmp_path)
+        make_rerun_job("many-copies", {"budget": 1}, str(path), runs=tmp_path)
 
 
 def test_every_run_is_a_row():

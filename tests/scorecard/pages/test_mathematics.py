@@ -11,7 +11,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from scorecard.pages.mathematics import mathml
+from scorecard.pages.mathematics import convert_to_mathml
 from scorecard.running.notebooks import source_files
 
 PARSER = MarkdownIt().use(dollarmath_plugin).use(colon_fence_plugin)
@@ -36,7 +36,7 @@ def test_every_formula_of_the_pages_becomes_mathml():
     found = [formula for path in pages for formula in formulas_of(path.read_text("utf-8"))]
     assert len(found) > 2000
     for formula in set(found):
-        soup = BeautifulSoup(mathml(formula, display=False), "html.parser")
+        soup = BeautifulSoup(convert_to_mathml(formula, display=False), "html.parser")
         assert [child.name for child in soup.children] == ["math"], formula
         assert len(list(soup.math.children)) > 0, formula
         assert "\\" not in soup.get_text(), formula
@@ -49,13 +49,13 @@ def shape(element):
 
 
 def test_a_fraction_and_an_index_have_their_parts_in_order():
-    root = ET.fromstring(mathml(r"\frac{a}{b_i}", display=False))
+    root = ET.fromstring(convert_to_mathml(r"\frac{a}{b_i}", display=False))
     assert shape(root) == ("math", ("mfrac", ("mi", "a"), ("msub", ("mi", "b"), ("mi", "i"))))
 
 
 def test_lines_are_aligned_cell_by_cell_and_limits_stand_below_in_a_display():
     text = r"\begin{aligned} a &= \sum_{i} b_i \\ &\le c \end{aligned}"
-    root = ET.fromstring(mathml(text, display=True))
+    root = ET.fromstring(convert_to_mathml(text, display=True))
     assert root.get("display") == "block"
     assert [len(row) for row in root.iter("mtr")] == [2, 2]
     assert [element.tag for element in root.iter() if element.tag.startswith("munder")]
@@ -64,7 +64,7 @@ def test_lines_are_aligned_cell_by_cell_and_limits_stand_below_in_a_display():
 @pytest.mark.parametrize("formula", [r"\unheard{x}", r"\frac{a", r"\begin{aligned} x", "a_b_c"])
 def test_a_formula_that_cannot_be_set_is_refused_by_its_text(formula):
     with pytest.raises(ValueError, match="is not understood") as caught:
-        mathml(formula, display=False)
+        convert_to_mathml(formula, display=False)
     assert repr(formula) in str(caught.value)
 
 

@@ -11,9 +11,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from scorecard.collate import DATA
-from scorecard.pages import rerun
-from scorecard.running.notebooks import Parameter
-from scorecard.running.relations import Relation
+from scorecard.pages import conditional
+from scorecard.running.parameters import Parameter, Relation
 
 PARAMETERS = [
     Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled"),
@@ -29,7 +28,7 @@ def built(tmp_path, monkeypatch):
     relation = Relation.parse("len(kernels) < 4", "there is room for <three>")
     declared = {p.name: p for p in PARAMETERS}
     notebook = SimpleNamespace(name="page", parameters=declared, relations=[relation])
-    monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
+    monkeypatch.setattr(conditional, "find_notebook", lambda name: notebook)
 
     def build(address, document=False, files=None, name="part/page", **mine):
         (tmp_path / "page.md").write_text("# A page\n\nWords.\n")

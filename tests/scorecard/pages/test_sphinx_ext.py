@@ -12,13 +12,11 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from scorecard.collate import DATA
-from scorecard.pages import collated, rerun
-from scorecard.pages.directives import scorecard, template
-from scorecard.pages.directives.template import TEMPLATES, _why, computed_text
-from scorecard.pages.links import rows as rows_of_pages
+from scorecard.pages import conditional, results, scorecard
+from scorecard.pages.scorecard import TEMPLATES, _explain_verdict, format_computed
 from scorecard.prints import Document, Printed
 from scorecard.run import DIGITS, FORMATS
-from scorecard.running.notebooks import Parameter
+from scorecard.running.parameters import Parameter
 from scorecard.verdicts import VERDICTS
 
 EVIL = "<script>alert(1)</script>"
@@ -37,14 +35,14 @@ EVIL = "<script>alert(1)</script>"
     ],
 )
 def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown):
-    assert computed_text({"computed": computed, "interval": interval}) == shown
+    assert format_computed({"computed": computed, "interval": interval}) == shown
 
 
 def built(folder, page, monkeypatch):
     """Render one page and return its HTML; Sphinx must have nothing to say of it."""
     parameter = Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled")
     notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter}, relations=[])
-    monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
+    monkeypatch.setattr(conditional, "find_notebook", lambda name: notebook)
     settings = {
         "extensions": ["myst_parser", "scorecard.pages.sphinx_ext"],
         "myst_enable_extensions": ["dollarmath", "colon_fence"],
@@ -182,10 +180,9 @@ def tables(tmp_path, monkeypatch):
         + "".join(f"```{{{name}}}\n```\n\n" for name in names)
     )
     (tmp_path / DATA).write_text(json.dumps(data))
-    for module in (rows_of_pages, scorecard, template, collated):
+    for module in (scorecard, results):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
-    for module in (scorecard, template):
-        monkeypatch.setattr(module, "documents", lambda: documents)
+    monkeypatch.setattr(scorecard, "documents", lambda: documents)
     functions = {"X-1": "book.robots.robots_open:claims"}
     monkeypatch.setitem(
         TEMPLATES.globals, "deciding_function", lambda page, id: functions.get(id, "")
@@ -295,7 +292,7 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     ],
 )
 def test_condition_and_choices_stand_beside_the_reason(reason, assumes, condition, shown):
-    assert _why({"reason": reason, "assumes": assumes, "condition": condition}) == shown
+    assert _explain_verdict({"reason": reason, "assumes": assumes, "condition": condition}) == shown
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from scorecard.commands import main
-from scorecard.publishing.comparison import differences, summary
+from scorecard.publishing.comparison import compare_sites, summarise_changes
 from scorecard.publishing.site import ERRATA, SCORECARD
 
 
@@ -30,23 +30,23 @@ def write_site(folder, rows, *, files=None, records=None, errata=(), **origin):
 
 def test_the_same_site_differs_in_nothing(tmp_path):
     site = write_site(tmp_path / "one", [row("X-1")])
-    found = differences(site, site)
+    found = compare_sites(site, site)
     assert found.empty
-    assert summary(found) == "no difference"
+    assert summarise_changes(found) == "no difference"
 
 
 def test_a_verdict_a_number_and_a_condition_that_differ_are_listed_with_their_cause(tmp_path):
     old = write_site(tmp_path / "old", [row("X-1", computed="1.0"), row("X-2")])
     changed = [row("X-1", computed="1.1"), row("X-2", verdict="holds under", condition="n > 1")]
     new = write_site(tmp_path / "new", changed, commit="b")
-    found = differences(old, new)
+    found = compare_sites(old, new)
     assert found[["id", "column", "old", "new"]].to_numpy().tolist() == [
         ["X-1", "computed", "1.0", "1.1"],
         ["X-2", "verdict", "holds", "holds under"],
         ["X-2", "condition", "", "n > 1"],
     ]
     assert set(found["cause"]) == {"code: a -> b"}
-    assert "X-2: holds -> holds under (code: a -> b)" in summary(found)
+    assert "X-2: holds -> holds under (code: a -> b)" in summarise_changes(found)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_verdict_a_number_and_a_condition_that_differ_are_listed_with_their_ca
 def test_the_cause_is_read_off_the_provenance(tmp_path, origin, cause):
     old = write_site(tmp_path / "old", [row("X-1", computed="1.0")])
     new = write_site(tmp_path / "new", [row("X-1", computed="2.0")], **origin)
-    assert differences(old, new)["cause"].tolist() == [cause]
+    assert compare_sites(old, new)["cause"].tolist() == [cause]
 
 
 def test_rows_files_and_numbers_of_one_site_alone_are_listed(tmp_path):
@@ -69,7 +69,7 @@ def test_rows_files_and_numbers_of_one_site_alone_are_listed(tmp_path):
     old = write_site(tmp_path / "old", [row("X-1")], files=files)
     other = {"figures/first-curve.svg": "f" * 64, "scorecard.csv": "2"}
     new = write_site(tmp_path / "new", [row("X-2")], files=other, records={"own-number": "9"})
-    found = differences(old, new)
+    found = compare_sites(old, new)
     assert found[["what", "id", "old", "new"]].to_numpy().tolist() == [
         ["row", "X-2", "", "holds"],
         ["row", "X-1", "holds", ""],
@@ -82,7 +82,7 @@ def test_rows_files_and_numbers_of_one_site_alone_are_listed(tmp_path):
 def test_a_folder_that_is_no_site_is_refused(tmp_path, capsys):
     site = write_site(tmp_path / "one", [row("X-1")])
     with pytest.raises(ValueError, match=r"old must be a site of the book with scorecard\.csv"):
-        differences(tmp_path, site)
+        compare_sites(tmp_path, site)
     assert main(["diff", str(site), str(tmp_path / "two")]) == 1
     assert "new must be a site" in capsys.readouterr().err
 

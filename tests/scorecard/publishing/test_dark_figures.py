@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from scorecard import figure
-from scorecard.publishing.dark_figures import INK, PAPER, dark_svg
+from scorecard.publishing.site import INK, PAPER, darken_svg
 from scorecard.saving.figures import COLOURS
 
 
@@ -33,7 +33,7 @@ def colours(svg):
 
 def test_paper_and_ink_change_places():
     light = drawn(lambda axis: axis.set_title("a title"))
-    dark = dark_svg(light)
+    dark = darken_svg(light)
     assert {(0, 0, 0), (255, 255, 255)} <= colours(light)
     assert {PAPER, INK} <= colours(dark)
     assert not {(0, 0, 0), (255, 255, 255)} & colours(dark)
@@ -42,7 +42,7 @@ def test_paper_and_ink_change_places():
 
 @pytest.mark.parametrize("colour", COLOURS)
 def test_every_colour_of_a_line_stands_out_from_dark_paper(colour):
-    dark = dark_svg(drawn(lambda axis: axis.plot([0, 1], [0, 1], color=colour, linewidth=7)))
+    dark = darken_svg(drawn(lambda axis: axis.plot([0, 1], [0, 1], color=colour, linewidth=7)))
     (line,) = re.findall("stroke: #([0-9a-f]{6}); stroke-width: 7", dark)
     ratio = (luminance(bytes.fromhex(line)) + 0.05) / (luminance(PAPER) + 0.05)
     assert ratio > 4.5
@@ -56,7 +56,7 @@ def test_ink_on_a_map_of_colours_stays_dark():
         axis.set_title("title")
 
     light = drawn(mapped)
-    dark = dark_svg(light)
+    dark = darken_svg(light)
     before, after = (re.findall("<!-- (.*?) -->", svg) for svg in (light, dark))
     assert before == after
     texts = re.findall(

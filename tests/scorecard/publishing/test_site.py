@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from scorecard import save_value
-from scorecard.collate import summary
-from scorecard.publishing.metadata import citation
+from scorecard.collate import summarise
+from scorecard.publishing import citation
 from scorecard.publishing.site import SCORECARD, write_data
 from tests.scorecard.test_collate import draw, gather, keep_data, published, record_all, tabulate
 from tests.support import record
@@ -114,7 +114,7 @@ def test_basis_and_assumptions_stand_in_the_table(start_run, tmp_path):
     record("X-2", False, evidence="a case", basis="judged")
     (folder / "notebook.ipynb").write_text("{}\n")
     found = gather(folder)
-    assert "1 judged by a person" in summary(found)
+    assert "1 judged by a person" in summarise(found)
     write_data(found, tmp_path / "site")
     table = pd.read_csv(tmp_path / "site/scorecard.csv", dtype=str, keep_default_na=False)
     assert list(table["verdict"]) == ["matches under", "does not hold"]

@@ -17,7 +17,7 @@ from scorecard.running.notebooks import (
     read_table,
     source_files,
 )
-from scorecard.running.runner import profile_jobs
+from scorecard.running.runner import make_jobs
 from scorecard.values import parse_assignments
 
 HEAD = """---
@@ -443,7 +443,7 @@ def test_a_page_that_the_contents_leave_out_is_refused(book, page):
     with pytest.raises(ValueError, match=r"^part/new.md, prose.md: not in the contents"):
         check_contents()
     with pytest.raises(ValueError, match="not in the contents"):
-        profile_jobs("quick", book / "build")
+        make_jobs("quick", book / "build")
 
 
 def test_every_page_of_the_book_is_in_its_contents():

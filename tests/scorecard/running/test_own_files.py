@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from scorecard.running.notebooks import OwnFile, file_facts
+from scorecard.running.notebooks import OwnFile, describe_files
 
 
 @pytest.mark.parametrize("name", ["my.csv", "feeds-2026_v2.csv", "feeds.2026.csv"])
@@ -34,4 +34,4 @@ def test_a_file_is_known_by_its_own_name_and_its_hash(tmp_path):
     file = OwnFile.read("sources", str(tmp_path / "my feeds.csv"))
     digest = hashlib.sha256(b"name\n").hexdigest()
     facts = {"name": "my feeds.csv", "shipped": "sources.csv", "sha256": digest}
-    assert file_facts([file]) == {"sources": facts}
+    assert describe_files([file]) == {"sources": facts}

@@ -7,8 +7,8 @@ import yaml
 
 from scorecard.paths import ROOT
 from scorecard.running.notebooks import all_notebooks
-from scorecard.running.relations import Relation
-from scorecard.running.reruns import rerun_job
+from scorecard.running.parameters import Relation
+from scorecard.running.runner import make_rerun_job
 from scorecard.values import ParameterError
 
 POINTS = yaml.safe_load((ROOT / "tests" / "book" / "points.yml").read_text(encoding="utf-8"))
@@ -75,7 +75,7 @@ def test_nothing_else_is_a_relation(text):
 def test_violated_rule_is_refused_with_values(page, given, tmp_path):
     """Before anything runs, as `make run` does it, naming a parameter that was given."""
     with pytest.raises(ValueError, match="|".join(given)) as refused:
-        rerun_job(page, given, runs=tmp_path)
+        make_rerun_job(page, given, runs=tmp_path)
     assert "\n" not in str(refused.value)
     numbers = [str(value).removesuffix(".0") for value in given.values()]
     assert any(number in str(refused.value) for number in numbers)
@@ -89,7 +89,7 @@ def test_each_relation_of_a_page_acts(page, notebook, tmp_path):
         reasons = []
         for given in entry.get("refused", []):
             with pytest.raises(ValueError) as refused:  # noqa: PT011 - the reason is what is tested
-                rerun_job(page, given, runs=tmp_path)
+                make_rerun_job(page, given, runs=tmp_path)
             reasons.append(str(refused.value))
         assert any(reason.startswith(relation.text) for reason in reasons), relation.text
     for point in entry["points"]:
@@ -97,7 +97,7 @@ def test_each_relation_of_a_page_acts(page, notebook, tmp_path):
             str(Path(ROOT, "tests", "book", "tables", point[name])) if name in point else ""
             for name in ("sources", "trace")
         ]
-        rerun_job(page, point["parameters"], *files, runs=tmp_path)
+        make_rerun_job(page, point["parameters"], *files, runs=tmp_path)
 
 
 def test_no_parameter_goes_without_a_range():

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from scorecard.running.repeat import differences
-from scorecard.running.runner import run
+from scorecard.publishing.comparison import repeat_jobs
+from scorecard.running.runner import run_jobs
 
 pytestmark = pytest.mark.process
 
@@ -25,11 +25,11 @@ WRITE = "Path('data').mkdir()\nPath('data/it.csv').write_text(str(os.%s))\nNone"
 )
 def test_what_differs_is_named_with_its_page(job, code, names):
     jobs = [job("one", code), job("other")]
-    run(jobs)
-    assert differences(jobs) == {"part/one": names, "part/other": []}
+    run_jobs(jobs)
+    assert repeat_jobs(jobs) == {"part/one": names, "part/other": []}
     assert sorted(os.listdir(jobs[0].target.parent)) == ["one", "other"]
 
 
 def test_a_result_that_is_old_or_missing_is_refused(job):
     with pytest.raises(RuntimeError, match="one has no new result: run 'make book' first"):
-        differences([job("one")])
+        repeat_jobs([job("one")])

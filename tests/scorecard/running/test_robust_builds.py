@@ -15,12 +15,9 @@ import nbformat
 import pytest
 
 from analysis import fingerprint
-from scorecard import collate
-from scorecard import commands as command
-from scorecard.pages.links import references
-from scorecard.publishing import site
-from scorecard.publishing.metadata import address, citation
-from scorecard.rendering import downloads, render
+from scorecard import collate, commands, portable, render
+from scorecard.pages import references
+from scorecard.publishing import citation, site
 from scorecard.run import write_json
 from scorecard.running import notebooks, runner
 from tests.scorecard.kills import killed_at
@@ -71,7 +68,7 @@ class Book:
     def make(self, *options):
         """Build it in this process."""
         arguments = ["book", "--profile", "quick", "--build", str(self.build), *options]
-        return command.main(arguments)
+        return commands.main(arguments)
 
     @property
     def version(self):
@@ -136,7 +133,7 @@ def played(book, monkeypatch):
 
 def make_book(folder, monkeypatch):
     book = Book(folder)
-    for module in (notebooks, render, collate, address, references, downloads):
+    for module in (notebooks, render, collate, citation, references, portable):
         monkeypatch.setattr(module, "BOOK", book.source)
     for name in ("printed_rows", "errata", "documents"):
         monkeypatch.setattr(collate, name, dict)

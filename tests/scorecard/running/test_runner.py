@@ -22,7 +22,7 @@ from scorecard.paths import ROOT
 from scorecard.running import runner
 from scorecard.running.kernels import COMPILATION, WARNINGS, kernel_environment
 from scorecard.running.notebooks import OwnFile
-from scorecard.running.runner import RunFailed, locked, run, start_order
+from scorecard.running.runner import RunFailed, lock_build, order_jobs, run_jobs
 from tests.scorecard.running.conftest import GOOD
 
 pytestmark = pytest.mark.process
@@ -70,7 +70,7 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
     first, third = job("first", number=5), replace(job("third", COMPILED), document=False)
     jobs = [first, job("second", BAD), third, job("dying", "import os\nos._exit(3)")]
     with pytest.raises(RunFailed) as failed:
-        run(jobs, workers=2)
+        run_jobs(jobs, workers=2)
     assert "2 of 4 notebooks failed" in str(failed.value)
     assert "second" in str(failed.value)
     assert "dying" in str(failed.value)
@@ -96,7 +96,7 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
 
     with monkeypatch.context() as patch:
         patch.setattr(runner.Kernels, "execute", refuse)
-        run([first, third])
+        run_jobs([first, third])
     assert "2 notebooks, 0 to run" in capsys.readouterr().out
     assert not job("first", number=6).up_to_date
     assert not job("third", COMPILED).up_to_date  # a reader's own result is not the document's
@@ -108,7 +108,7 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
     assert b"papermill" not in before[0]["notebook.ipynb"]
     (first.target / "run.json").unlink()
     with pytest.raises(RunFailed, match="1 of 2 notebooks failed: third"):
-        run([first, replace(job("third", BAD), document=False)])
+        run_jobs([first, replace(job("third", BAD), document=False)])
     # The failed change left the last good result of the third in place.
     assert (files(first.target), files(third.target)) == before
 
@@ -133,7 +133,7 @@ subprocess.run([sys.executable, "-c", "import sys; print('a child', file=sys.std
 def test_warnings_are_kept_beside_the_page_and_told(job, capsys):
     quiet = job("quiet")
     loud = job("loud", LOUD + GOOD)
-    run([quiet, loud])
+    run_jobs([quiet, loud])
     assert outputs(loud.target) == outputs(quiet.target) == ["3 True\n", "9"]
     assert not (quiet.target / WARNINGS).exists()
     kept = (loud.target / WARNINGS).read_text()
@@ -163,7 +163,7 @@ def test_a_kernel_whose_port_is_taken_is_started_again(job, monkeypatch):
             return other.getsockname()[1] if len(tried) == 1 else choose(self, ip)
 
         monkeypatch.setattr(LocalPortCache, "find_available_port", taken_at_first)
-        run([job("one")])
+        run_jobs([job("one")])
     assert len(tried) > 5  # the five ports of a kernel, and others
 
 
@@ -172,7 +172,7 @@ def test_there_is_at_least_one_worker(job, workers):
     with pytest.raises(
         ValueError, match=f"workers must be an integer of at least 1, got {workers}"
     ):
-        run([job("first")], workers)
+        run_jobs([job("first")], workers)
 
 
 def test_linear_algebra_of_a_kernel_runs_on_one_thread():
@@ -197,7 +197,7 @@ def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeyp
     """From the last run here, else from what the book knows, on as many workers as there are."""
     jobs = [job("first"), job("second"), job("third", COMPILED)]
     known = {("paper", "first"): 100.0, ("paper", "second"): 300.0}
-    monkeypatch.setattr(runner, "recorded_seconds", lambda *which: known.get(which))
+    monkeypatch.setattr(runner, "read_seconds", lambda *which: known.get(which))
     (jobs[0].target).mkdir(parents=True)
     (jobs[0].target / "seconds.txt").write_text("500.0\n")
 
@@ -207,7 +207,7 @@ def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeyp
         return ""
 
     monkeypatch.setattr(runner.Kernels, "execute", play)
-    run(jobs, workers=1)
+    run_jobs(jobs, workers=1)
     first, *lines = capsys.readouterr().out.splitlines()
     assert first == "3 notebooks, 3 to run, about 13 min"
     assert [line.split(":")[0] for line in lines] == [
@@ -215,7 +215,7 @@ def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeyp
         "[2 of 3] part/first",
         "[3 of 3] part/second",
     ]
-    run([job("first", number=4)], workers=2)
+    run_jobs([job("first", number=4)], workers=2)
     assert capsys.readouterr().out.splitlines()[0] == "1 notebooks, 1 to run"
 
 
@@ -229,14 +229,14 @@ from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from scorecard.running import notebooks
 from scorecard.running.notebooks import Notebook
-from scorecard.running.runner import Job, locked, run
+from scorecard.running.runner import Job, lock_build, run_jobs
 
 folder = Path(sys.argv[1])
 notebooks.BOOK = folder / "book"
 notebook = Notebook(notebooks.BOOK / "part/first.md")
 job = Job(notebook, notebook.resolve({}), folder / "results/part/first", "paper")
-with locked(folder):
-    run([job])
+with lock_build(folder):
+    run_jobs([job])
 """
 
 
@@ -309,7 +309,7 @@ def sleeping(request, job, tmp_path):
 def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(sleeping, tmp_path):
     good, started = sleeping
     before = files(good.target)
-    with pytest.raises(RuntimeError, match="another build is running"), locked(tmp_path):
+    with pytest.raises(RuntimeError, match="another build is running"), lock_build(tmp_path):
         pass
     os.killpg(started.pid, signal.SIGINT)  # what Ctrl-C at a terminal does
     said, _ = started.communicate(timeout=300)
@@ -318,7 +318,7 @@ def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(sleeping, 
     assert files(good.target) == before
     assert [p.name for p in good.target.parent.iterdir()] == ["first"]
     wait_for(lambda: not processes_in(tmp_path))
-    with locked(tmp_path):
+    with lock_build(tmp_path):
         pass  # the lock is free again
 
 
@@ -382,7 +382,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with (
         pytest.raises(RuntimeError, match="cannot be written") as refused,
-        locked(tmp_path / "file" / "build"),
+        lock_build(tmp_path / "file" / "build"),
     ):
         pass
     assert str(tmp_path / "file" / "build") in str(refused.value)
@@ -391,12 +391,12 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unwritable for root")
 def test_a_folder_without_permission_is_named(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(RuntimeError, match="make it writable"), locked(tmp_path / "build"):
+    with pytest.raises(RuntimeError, match="make it writable"), lock_build(tmp_path / "build"):
         pass
 
 
 def test_an_error_inside_is_not_taken_for_an_unwritable_folder(tmp_path):
-    with pytest.raises(FileNotFoundError), locked(tmp_path):
+    with pytest.raises(FileNotFoundError), lock_build(tmp_path):
         raise FileNotFoundError("something else")
 
 
@@ -406,5 +406,5 @@ def test_long_pages_start_early_and_no_two_of_a_part_together():
         SimpleNamespace(expected_seconds=taken, notebook=SimpleNamespace(page=page))
         for page, taken in seconds.items()
     ]
-    order = [job.notebook.page for job in start_order(jobs)]
+    order = [job.notebook.page for job in order_jobs(jobs)]
     assert order == ["a/new", "c/one", "b/one", "a/one", "b/two", "a/two"]

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from scorecard import figure
-from scorecard.saving.narrow import MINIMUM_POINTS, WIDTH, reflow
+from scorecard.saving.figures import MINIMUM_POINTS, WIDTH, reflow
 
 LONG = r"reward of the epoch over the relaxed bound $\beta^*(\lambda)$, in units of source 1"
 

@@ -27,10 +27,10 @@ def write(tmp_path, monkeypatch):
 
     def write(text):
         (tmp_path / "restarts-slides-2019.yml").write_text(text)
-        words.entries.cache_clear()
+        words.read_entries.cache_clear()
 
     yield write
-    words.entries.cache_clear()
+    words.read_entries.cache_clear()
 
 
 def entry(evidence, more=""):
@@ -91,7 +91,7 @@ def test_rows_share_an_entry(write):
 def test_an_asterisk_fits_rows_of_the_document_alone(write):
     write(entry("words").replace(STATEMENT, "C-*"))
     slides = {id for id, row in printed_rows().items() if row.document == "restarts-slides-2019"}
-    assert words.entries("restarts-slides-2019").keys() == {i for i in slides if i[:2] == "C-"}
+    assert words.read_entries("restarts-slides-2019").keys() == {i for i in slides if i[:2] == "C-"}
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_words_from_a_study_are_refused(write, field):
 def test_a_file_with_a_fault_is_refused(write, text, message):
     write(text)
     with pytest.raises(ValueError, match=message):
-        words.entries("restarts-slides-2019")
+        words.read_entries("restarts-slides-2019")
 
 
 def test_words_are_recorded_on_the_page_under_which_they_stand(write, tmp_path, monkeypatch):
@@ -217,21 +217,21 @@ def test_words_are_recorded_on_the_page_under_which_they_stand(write, tmp_path, 
 
 def test_a_page_depends_on_its_own_words_alone(write):
     write(FILE)
-    before = {page: words.words_of_page(page) for page in ("restart-model", "restart-myopic")}
+    before = {page: words.read_page_words(page) for page in ("restart-model", "restart-myopic")}
     write(FILE.replace("positive", "negative"))
-    after = {page: words.words_of_page(page) for page in before}
+    after = {page: words.read_page_words(page) for page in before}
     assert after["restart-model"] != before["restart-model"]
     assert after["restart-myopic"] == before["restart-myopic"]
     write(FILE + "restart-myopic:\n  C-curse:\n    evidence: words\n")
-    assert words.words_of_page("restart-model") == before["restart-model"]
-    assert "words" in words.words_of_page("restart-myopic")
+    assert words.read_page_words("restart-model") == before["restart-model"]
+    assert "words" in words.read_page_words("restart-myopic")
 
 
 def test_all_files_can_be_read_and_name_pages_of_the_book():
     files = {path.stem for path in words.FOLDER.glob("*.yml")}
     assert files
     assert files <= set(documents())
-    pages = {entry.page for document in files for entry in words.entries(document).values()}
+    pages = {entry.page for document in files for entry in words.read_entries(document).values()}
     assert pages <= set(all_notebooks())
 
 
@@ -239,7 +239,7 @@ def test_all_files_can_be_read_and_name_pages_of_the_book():
 def test_each_row_that_needs_words_has_an_entry(document):
     rows = {id for id, row in printed_rows().items() if row.document == document}
     wanted = {id for id in rows if printed_rows()[id].kind in words.KINDS_WITH_WORDS}
-    assert wanted - words.entries(document).keys() == set()
+    assert wanted - words.read_entries(document).keys() == set()
 
 
 def test_a_row_has_an_entry_of_plain_words():

@@ -1,1 +1,0 @@
-"""Directives that show what notebooks saved, under conditions or as explorables."""

@@ -1,1 +1,0 @@
-"""References between pages, links to printed rows, glossary terms and predicates' sources."""

@@ -1,0 +1,369 @@
+"""Post-processing of the theme's pages: cells, labels, the Content-Security-Policy, unused files.
+
+Cells that only record are removed, folded ones labelled; roles, labels and ids are corrected for
+screen readers.
+
+A server that sends the policy keeps a browser from running any script but the site's own files and
+the inline scripts whose hashes the policy lists. Handlers in attributes would run no more: those of
+the theme's buttons become names of actions, which ``reading.js`` carries out, and the line in which
+the theme repeats each page's name, for a choice of versions that the book has not, is left out.
+
+The theme has two thousand icons and the CSS of two frameworks; pages use two dozen icons and a
+third of the rules. A rule is kept if every class and id of its selector occurs in a page or in a
+script, a glyph of an icon if a rule that is kept shows it. The script that draws the same icons
+once more, 1.5 MB, is removed.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import html
+import logging
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import tinycss2
+from docutils import nodes
+from fontTools import subset
+from sphinx.application import Sphinx
+
+from scorecard.pages.results import PLACEHOLDER, read_results
+
+_CALLS = re.compile(r"\b(?:page|figures)\.(\w+)\(")
+#: Functions that record results: those of `scorecard`, and those of pages that save or draw.
+_RECORDING = re.compile(r"record_claims|exercises\.\w+|(\w+\.)?(save|draw)_\w+")
+
+
+def remove_recording_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Remove the cells that only record results and have no output."""
+    for cell in _code_cells(doctree):
+        if len(cell.children) == 1 and only_records(cell.astext()):
+            cell.parent.remove(cell)
+
+
+def only_records(code: str) -> bool:
+    """Whether all statements of a cell are calls of functions that record results.
+
+    A cell that also sets a variable, imports or ends in a value does more.
+    """
+    try:
+        statements = ast.parse(code).body
+    except SyntaxError:  # a magic command of IPython
+        return False
+    return bool(statements) and all(map(_records, statements))
+
+
+def _records(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If | ast.For):
+        return all(map(_records, [*statement.body, *statement.orelse]))
+    if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
+        return False
+    function = ast.unparse(statement.value.func)
+    return bool(_RECORDING.fullmatch(function))
+
+
+def label_folded_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Set the labels that show and hide each folded cell."""
+    for cell in _code_cells(doctree):
+        if cell.get("hide_mode"):
+            does = describe_cell(cell.children[0].astext())
+            cell["prompt_show"] = f"Show the code: {does}"
+            cell["prompt_hide"] = f"Hide the code: {does}"
+
+
+def describe_cell(code: str) -> str:
+    """Describe the code of a cell in a few words.
+
+    The words are those of a comment in its first line, or else names of functions that it calls, or
+    of variables that it sets.
+    """
+    first = code.strip().partition("\n")[0]
+    if first.startswith("#"):
+        return first.lstrip("# ").rstrip(".")
+    if re.match(r"\w+: \w[\w\[\]]* = ", first):
+        return "parameters of this page"
+    if "record_claims(" in code:
+        return "claims on the printed rows"
+    if names := list(dict.fromkeys(_CALLS.findall(code))):
+        objects = (re.sub(r"^(save|draw)_", "", name) for name in names[:3])
+        return ", ".join(objects).replace("_", " ")
+    if re.match(r"(from|import) ", first):
+        return "imports"
+    names = re.findall(r"^(\w+)(?:, \w+)* = ", code, re.M) or re.findall(r"^([a-z]\w*)", code, re.M)
+    return ", ".join(dict.fromkeys(names[:3])).replace("_", " ") or "this step"
+
+
+def _code_cells(doctree: nodes.document) -> list[nodes.container]:
+    cells = doctree.findall(nodes.container)
+    return [cell for cell in cells if cell.get("nb_element") == "cell_code"]
+
+
+#: HTML that other packages write, and its correction: bibliographies that are no ARIA list, labels
+#: that hide the text of a toggle, header cells without text.
+_REPLACEMENTS = (
+    (' role="list" class="citation-list"', ' class="citation-list"'),
+    (' role="doc-biblioentry"', ""),
+    (' aria-label="Toggle hidden content"', ""),
+    ("<th></th>", "<td></td>"),
+)
+_TOGGLE = '<summary><span class="toctree-toggle"'
+_NAMED = '<summary aria-label="Pages of this part">'
+
+
+def correct_aria_roles(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Correct roles and labels in the body of a page (event ``html-page-context``)."""
+    for written, fitting in _REPLACEMENTS if "body" in context else ():
+        context["body"] = context["body"].replace(written, fitting)
+
+
+def make_proof_ids_unique(app: Sphinx, doctree: nodes.document) -> None:
+    """Append numbers to the ids of proofs and theorem contents, which sphinx-proof repeats."""
+    same = [n for n in doctree.findall(nodes.Element) if n["ids"] in (["proof"], ["proof-content"])]
+    for number, node in enumerate(same):
+        node["ids"] = [f"{node['ids'][0]}-{number}"]
+
+
+def label_toggles(app: Sphinx, problem: Exception | None) -> None:
+    """Label the toggles of the navigation, where the theme has an icon without text."""
+    for path in Path(app.outdir).rglob("*.html") if problem is None else ():
+        text = path.read_text(encoding="utf-8")
+        if _TOGGLE in text:
+            named = text.replace(_TOGGLE, _TOGGLE.replace("<summary>", _NAMED))
+            path.write_text(named, encoding="utf-8")
+
+
+def replace_download_buttons(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Replace the theme's download of a page's source by the archive of its portable notebook.
+
+    The source has roles and directives that Jupyter does not render.
+    """
+    for group in context.get("header_buttons", ()):
+        if group.get("label") != "download-buttons":
+            continue
+        buttons = [b for b in group["buttons"] if b["label"] == "download-pdf-button"]
+        if page in read_results(app)["runs"]:
+            address = context["pathto"](f"notebooks/{Path(page).name}.zip", 1)
+            label = {
+                "text": ".zip",
+                "tooltip": "Download the notebook and its code",
+                "icon": "fas fa-code",
+            }
+            notebook = {"type": "link", "url": address, "label": "download-notebook-button"}
+            buttons.insert(0, notebook | label)
+        group["buttons"] = buttons
+
+
+#: File of the site with the policy, in one line.
+POLICY = "content-security-policy.txt"
+_ACTIONS = {"window.print()": "print", "toggleFullScreen()": "fullscreen"}
+_HANDLER = re.compile(r'(?<=\s)onclick="(?P<code>[^"]*)"')
+_PAGE_NAME = re.compile(r"\n *<script>DOCUMENTATION_OPTIONS\.pagename = '[^']*';</script>")
+_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<code>.*?)</script>", re.DOTALL)
+#: Scripts that a browser loads from a file, and blocks of data, which it does not run.
+_NO_INLINE = re.compile(r"""\ssrc=|\stype=["']application/(?:ld\+)?json["']""")
+
+
+def replace_handlers(page: str) -> str:
+    """Return the HTML of a page with the names of actions in place of the theme's handlers."""
+
+    def named(handler: re.Match[str]) -> str:
+        action = _ACTIONS.get(html.unescape(handler["code"]))
+        return f'data-action="{action}"' if action else handler[0]
+
+    return _HANDLER.sub(named, _PAGE_NAME.sub("", page))
+
+
+def find_inline_scripts(page: str) -> set[str]:
+    """Return the inline scripts of a page that a browser would run."""
+    scripts = (m for m in _SCRIPT.finditer(page) if not _NO_INLINE.search(m["attributes"]))
+    return {script["code"] for script in scripts}
+
+
+def make_policy(pages: Iterable[str]) -> str:
+    """Return the policy under which the inline scripts of some pages run, and no others.
+
+    Styles may be inline: Sphinx and the figures have them in many places, and they run nothing.
+    """
+    scripts = sorted(set().union(*map(find_inline_scripts, pages)))
+    digests = (base64.b64encode(hashlib.sha256(code.encode()).digest()) for code in scripts)
+    allowed = " ".join(["'self'", *(f"'sha256-{digest.decode()}'" for digest in digests)])
+    return (
+        f"default-src 'self'; script-src {allowed}; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'self'"
+    )
+
+
+def write_policy(app: Sphinx, problem: Exception | None) -> None:
+    """Replace handlers on all pages, and write the policy of the site."""
+    site = Path(app.outdir)
+    if problem is not None or app.builder.name != "html":
+        return
+    pages = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    pages = {path: replace_handlers(text) for path, text in pages.items()}
+    line = make_policy(pages.values())
+    for path, text in pages.items():
+        path.write_text(text.replace(PLACEHOLDER, html.escape(line, quote=False)), encoding="utf-8")
+    (site / POLICY).write_text(f"{line}\n", encoding="utf-8")
+
+
+# fontTools logs one line for each table of a font.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
+
+ICON_SCRIPT = "scripts/fontawesome.js"
+MATHEMATICS = "_static/math.woff2"
+FONTS = "_static/vendor/fontawesome/webfonts"
+_FORMULA = re.compile(r"<math.*?</math>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+#: Mathematical italic letters, which browsers show for the plain letters of MathML identifiers.
+_ITALICS = (*range(0x1D434, 0x1D468), 0x210E, 0x1D6A4, 0x1D6A5, *range(0x1D6E2, 0x1D71C))
+_NAMES = re.compile(r"""\b(?:class|id)=(?:"([^"]*)"|'([^']*)')""")
+_INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
+_WORD = re.compile(r"[\w-]+")
+_VERSION = re.compile(r"(?<![\w-])(?P<path>_static/[\w./-]+\.(?:css|js))\?(?:v|digest)=[0-9a-f]+")
+_SCRIPT_TAG = re.compile(
+    r'\n *<script[^>]* src="[^"]*_static/(?P<name>[\w./-]+\.js)[^>]*></script>'
+)
+#: Scripts that are needed only on pages with elements of some classes, and these classes.
+_SCRIPT_CONTENT = {
+    "design-tabs.js": ("sd-tab-set",),
+    "scorecard.js": ("book-scorecard", "book-errata"),
+}
+#: At-rules that contain rules.
+_NESTED = {"media", "supports", "layer", "container"}
+
+
+def keep_used_rules(sheet: str, used: set[str]) -> str:
+    """Return a style sheet without the rules that cannot match, and without comments.
+
+    `used`: classes and ids that elements can have; one that ends with a hyphen is a prefix, to
+    which scripts append. Raises ValueError if the style sheet is not well formed.
+    """
+    return _filter_rules(tinycss2.parse_stylesheet(sheet, True, True), used)
+
+
+def _filter_rules(rules: Iterable[Any], used: set[str]) -> str:
+    texts = []
+    for rule in rules:
+        if rule.type == "error":
+            raise ValueError(f"sheet must be well formed: {rule.message} at {rule.source_line}")
+        if rule.type == "qualified-rule":
+            if selectors := [
+                selector
+                for selector in _split_selectors(rule.prelude)
+                if _can_match(selector, used)
+            ]:
+                head = ",".join(tinycss2.serialize(selector).strip() for selector in selectors)
+                texts.append(f"{head}{{{tinycss2.serialize(rule.content)}}}")
+        elif rule.content is not None and rule.lower_at_keyword in _NESTED:
+            if nested := _filter_rules(tinycss2.parse_rule_list(rule.content, True, True), used):
+                texts.append(f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{nested}}}")
+        else:
+            texts.append(rule.serialize())
+    return "".join(texts)
+
+
+def _split_selectors(prelude: Iterable[Any]) -> list[list[Any]]:
+    """Split a selector list at its commas."""
+    selectors: list[list[Any]] = [[]]
+    for token in prelude:
+        if token.type == "literal" and token.value == ",":
+            selectors.append([])
+        else:
+            selectors[-1].append(token)
+    return selectors
+
+
+def _can_match(selector: list[Any], used: set[str]) -> bool:
+    """Whether all classes and ids of a selector are used; arguments of :not() do not count."""
+    named = [token.value for token in selector if token.type == "hash"]
+    for before, token in pairwise(selector):
+        if token.type == "ident" and before.type == "literal" and before.value == ".":
+            named.append(token.value)
+    return not any(used.isdisjoint(_prefixes(name)) for name in named)
+
+
+def _prefixes(name: str) -> list[str]:
+    """Return a name and its prefixes that end with a hyphen: for a-b-c these are a- and a-b-."""
+    return [name, *(name[: match.end()] for match in re.finditer(r"(?<=.)-", name))]
+
+
+def keep_used_scripts(page: str) -> str:
+    """Return the HTML of a page without the icon script, and without others that it does not need.
+
+    `_SCRIPT_CONTENT` has the scripts that not every page needs.
+    """
+    content = _SCRIPT_TAG.sub("", page)
+
+    def kept(tag: re.Match[str]) -> str:
+        classes = _SCRIPT_CONTENT.get(tag["name"], ("",))
+        needed = tag["name"] != ICON_SCRIPT and any(name in content for name in classes)
+        return tag[0] if needed else ""
+
+    return _SCRIPT_TAG.sub(kept, page)
+
+
+def find_formula_characters(page: str) -> set[int]:
+    """Return the code points of the characters in the formulas of a page, given its HTML."""
+    text = "".join(_TAG.sub("", formula) for formula in _FORMULA.findall(page))
+    written = set(map(ord, html.unescape(text)))
+    slanted = {
+        point for point in _ITALICS if ord(unicodedata.normalize("NFKC", chr(point))) in written
+    }
+    return written | slanted
+
+
+def keep_used_glyphs(font: Path, characters: set[int]) -> None:
+    """Replace a font by its WOFF2 subset for some characters, given by their code points."""
+    options = subset.Options(flavor="woff2", drop_tables=[])  # layout tables are never dropped
+    options.layout_features += ["ssty", "dtls"]  # small and accented letters of formulas
+    typeface = subset.load_font(str(font), options)
+    chosen = subset.Subsetter(options)
+    chosen.populate(unicodes=characters)
+    chosen.subset(typeface)
+    subset.save_font(typeface, str(font), options)
+
+
+def prune_site(app: Sphinx, problem: Exception | None) -> None:
+    """Prune the static files of a built site (event ``build-finished``)."""
+    site = Path(app.outdir)
+    if problem is not None or not (site / FONTS).exists():
+        return
+    for path in (*site.glob(f"_static/{ICON_SCRIPT}*"), *site.glob("_static/*webpack-macros.html")):
+        path.unlink()  # templates of the theme, that are no pages
+    texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    pages = texts.values()
+    scripts = [path.read_text(encoding="utf-8") for path in site.glob("_static/**/*.js")]
+    named = [text for page in pages for pair in _NAMES.findall(page) for text in pair]
+    scripts += [text for page in pages for text in _INLINE.findall(page)]
+    used = {word for text in (*named, *scripts) for word in _WORD.findall(text)}
+    characters: set[int] = set()
+    for path in site.glob("_static/**/*.css"):
+        sheet = keep_used_rules(path.read_text(encoding="utf-8"), used)
+        path.write_text(sheet, encoding="utf-8")
+        path.with_name(f"{path.name}.map").unlink(missing_ok=True)
+        characters.update(map(ord, sheet))
+    for font in (site / FONTS).glob("*.woff2"):
+        keep_used_glyphs(font, characters)
+    if (letters := site / MATHEMATICS).exists():
+        keep_used_glyphs(letters, set().union(*map(find_formula_characters, pages)))
+    for path, text in texts.items():
+        stamped = _VERSION.sub(partial(_with_content_hash, site), keep_used_scripts(text))
+        path.write_text(stamped, encoding="utf-8")
+
+
+def _with_content_hash(site: Path, address: re.Match[str]) -> str:
+    """Return a URL with the hash of the pruned file as its version, for the browser's cache."""
+    content = (site / address["path"]).read_bytes()
+    return f"{address['path']}?v={hashlib.sha256(content).hexdigest()[:8]}"

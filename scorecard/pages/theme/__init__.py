@@ -1,1 +1,0 @@
-"""Post-processing of the theme's pages and static files."""

@@ -1,1 +1,0 @@
-"""The archive of a release, with a replication report for each document."""

@@ -1,1 +1,0 @@
-"""The book and the replication reports as PDF, printed by Chromium."""

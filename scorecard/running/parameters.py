@@ -1,0 +1,241 @@
+"""Parameters of a page: types and ranges, and relations such as ``training + test <= 190``.
+
+A range is an interval (open or closed at either end), a set of choices in braces, or the word
+``any``, where there is no rule at all. An end of an interval may be the name of an earlier number
+of the page, ``[1, size]``. A list may be empty, or repeat a value, only if its default does; one
+that repeats a value must keep the length of its default, such as one cost a source.
+
+A relation is a comparison in Python's notation. It is read as a syntax tree, in which only numbers,
+names of parameters, sums, differences, products, comparisons and the functions of `FUNCTIONS` are
+allowed; Python's own `eval` never sees it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+
+from scorecard.values import ParameterError, parse_value, suggest_name
+
+_END = r"\s*([-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]\w*)\s*"
+INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
+CHOICES = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
+#: Name of the number of rows of the reader's table, in ranges.
+ROWS = "N"
+TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+LISTS = ("list[int]", "list[float]", "list[str]")
+#: Errors of pydantic for a value of the right type that is out of range.
+_OUTSIDE = {
+    "greater_than", "greater_than_equal", "less_than", "less_than_equal", "assertion_error",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One declared parameter of a notebook."""
+
+    name: str
+    type: str
+    default: Any
+    unit: str
+    allowed: str
+    description: str
+
+    @property
+    def ends(self) -> set[str]:
+        """Names that are ends of the range: N, or other parameters."""
+        interval = INTERVAL.fullmatch(self.allowed)
+        return (
+            {end for end in interval.group(2, 3) if end[0].isalpha()} - {"inf"}
+            if interval
+            else set()
+        )
+
+    def check(self, value: Any, numbers: Mapping[str, Any]) -> Any:
+        """Return `value` if it is of the type and in the range, by the rules of the module.
+
+        `numbers`: values of the names in the range. Raises ParameterError naming the parameter,
+        the value and what is allowed.
+        """
+        allowed = self.allowed
+        for end in self.ends:
+            allowed = re.sub(rf"\b{end}\b", str(numbers[end]), allowed)
+        base: Any = TYPES[self.type.removeprefix("list[").removesuffix("]")]
+        kind: Any = Annotated[base, _make_constraint(allowed, base)]
+        try:
+            adapter = TypeAdapter(list[kind] if self.type.startswith("list") else kind)
+            checked = adapter.validate_python(value, strict=True)
+        except ValidationError as refused:
+            (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
+            if error["type"] in _OUTSIDE:
+                wrong = error["input"]
+                near = (
+                    suggest_name(wrong, _split_choices(allowed)) if isinstance(wrong, str) else ""
+                )
+                message = f"{self.name} must be in {allowed}, got {wrong!r:.80}{near}"
+                message += "".join(
+                    f", where {end} is {numbers[end]!r}" for end in sorted(self.ends - {ROWS})
+                )
+            else:
+                message = f"{self.name} must be of type {self.type}, got {value!r:.80}"
+            raise ParameterError(message) from None
+        if isinstance(checked, list):
+            self._check_list(checked)
+        return checked
+
+    def _check_list(self, values: list[Any]) -> None:
+        """Check the length and the distinct values of a list."""
+        if not values and self.default:
+            raise ParameterError(f"{self.name} must hold at least one value, got []")
+        if len(set(self.default)) < len(self.default):
+            if len(values) != len(self.default):
+                size = len(self.default)
+                raise ParameterError(f"{self.name} must hold {size} values, got {values!r:.80}")
+        elif any(value in values[:position] for position, value in enumerate(values)):
+            raise ParameterError(f"{self.name} must hold each value once, got {values!r:.80}")
+
+
+def _number(text: str) -> Any:
+    return float(text) if "inf" in text else parse_value(text)
+
+
+def _split_choices(allowed: str) -> list[str]:
+    """Return the choices of a range that is a set."""
+    return [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
+
+
+def _make_constraint(allowed: str, kind: type) -> Any:
+    """Return the pydantic constraint of a range."""
+    interval = INTERVAL.fullmatch(allowed)
+    if interval:
+        low, high = (_number(end) for end in interval.group(2, 3))
+        bounds = {
+            "ge" if interval["left"] == "[" else "gt": low,
+            "le" if interval["right"] == "]" else "lt": high,
+        }
+        return Field(**{k: v for k, v in bounds.items() if kind is float or math.isfinite(v)})
+    if allowed == "any":
+        return Field()
+    choices = _split_choices(allowed)
+    values_allowed = choices if kind is str else [_number(choice) for choice in choices]
+
+    def among(value: Any) -> Any:
+        assert value in values_allowed
+        return value
+
+    return AfterValidator(among)
+
+
+Term = Callable[[Mapping[str, Any]], Any]
+
+_SUMS: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+}  # fmt: skip
+_ORDERS: Mapping[type, Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
+
+
+def _is_falling(values: Sequence[float]) -> bool:
+    return all(before > after for before, after in pairwise(values))
+
+
+def _is_rising(values: Sequence[float]) -> bool:
+    return all(before < after for before, after in pairwise(values))
+
+
+#: Relations of the values of one list, and numbers that a relation may compare.
+_OF_A_LIST: Mapping[str, Callable[[Any], bool]] = {"falling": _is_falling, "rising": _is_rising}
+_NUMBERS: Mapping[str, Callable[[Any], Any]] = {"len": len, "min": min, "max": max, "sum": sum}
+FUNCTIONS = (*_NUMBERS, *_OF_A_LIST)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One relation that a page declares.
+
+    `text`: the relation as the page has it; `reason`: why it must hold; `names`: the parameters in
+    it, in order.
+    """
+
+    text: str
+    reason: str
+    names: tuple[str, ...]
+    _holds: Term
+
+    @classmethod
+    def parse(cls, text: str, reason: str) -> Relation:
+        """Read a relation; raise ParameterError if it has anything that is not allowed in one."""
+        try:
+            tree = ast.parse(text, mode="eval").body
+        except SyntaxError:
+            raise _make_error(text) from None
+        named = dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+        names = tuple(name for name in named if name not in FUNCTIONS)
+        return cls(text, reason, names, _compile_relation(tree, text))
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise ParameterError with the relation, its reason and the values if it does not hold."""
+        if not self._holds(values):
+            assignments = ", ".join(f"{name} = {values[name]!r:.80}" for name in self.names)
+            raise ParameterError(f"{self.text} must hold ({self.reason}), got {assignments}")
+
+
+def _make_error(text: str) -> ParameterError:
+    return ParameterError(
+        f"a relation must compare numbers, parameters, sums, products and {', '.join(_NUMBERS)} of "
+        f"a list, or be {' or '.join(_OF_A_LIST)} of one, got {text!r:.80}"
+    )
+
+
+def _compile_relation(node: ast.expr, text: str) -> Term:
+    """Return the function that decides the whole tree from the parameters' values."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name() as argument], keywords=[]) if (
+            name in _OF_A_LIST
+        ):
+            ordered, argument_term = _OF_A_LIST[name], _compile_term(argument, text)
+            return lambda values: ordered(argument_term(values))
+        case ast.Compare(left=first, ops=signs, comparators=others) if all(
+            type(sign) in _ORDERS for sign in signs
+        ):
+            terms = [_compile_term(operand, text) for operand in (first, *others)]
+            orders = [_ORDERS[type(sign)] for sign in signs]
+
+            def holds(values: Mapping[str, Any]) -> bool:
+                numbers = pairwise([term(values) for term in terms])
+                return all(order(*pair) for order, pair in zip(orders, numbers, strict=True))
+
+            return holds
+    raise _make_error(text)
+
+
+def _compile_term(node: ast.expr, text: str) -> Term:
+    """Return the function that computes a number of a relation from the parameters' values."""
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return lambda values: number
+        case ast.Name(id=name) if name not in FUNCTIONS:
+            return lambda values: values[name]
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SUMS:
+            left_term, right_term, combine = (
+                _compile_term(left, text),
+                _compile_term(right, text),
+                _SUMS[type(sign)],
+            )
+            return lambda values: combine(left_term(values), right_term(values))
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name() as argument], keywords=[]) if (
+            name in _NUMBERS
+        ):
+            function, argument_term = _NUMBERS[name], _compile_term(argument, text)
+            return lambda values: function(argument_term(values))
+    raise _make_error(text)

@@ -1,0 +1,148 @@
+"""Pages as plain Markdown: nothing of the book's own syntax is left, none of its words lost."""
+
+import pytest
+from markdown_it import MarkdownIt
+
+from scorecard.portable import MarkdownConverter
+from scorecard.prints import printed_rows
+
+ID = "A-r-25466"
+DATA = {
+    "document": True,
+    "values": {
+        "gain": {"value": 260.3856},
+        "many": {"value": [1.0, 2.5]},
+        "rises": {"value": True},
+    },
+    "records": {ID: {"value": 260.3856}},
+    "verdicts": {
+        ID: {"verdict": "explained", "page": "part/page", "computed": "260.39", "reason": "a|b $c"}
+    },
+    "tables": {
+        "page-rows": {"caption": "Two.", "header": ["a", "$b$"], "rows": [["x|y", "1"], ["z", "2"]]}
+    },
+    "figures": {"page-line": {"alt": "A [rising] line.", "caption": "A *line*."}},
+}
+TARGETS = {
+    "ref": {"model": ["part/model", "model", "The model"]},
+    "numref": {
+        "page-line": ["part/page", "page-line", "Fig. 3"],
+        "page-rows": ["part/page", "page-rows", "Table 2"],
+    },
+    "eq": {"eq-cost": ["part/model", "equation-eq-cost", "(12)"]},
+    "prf": {"thm-first": ["part/model", "thm-first", "Theorem 5"]},
+    "doc": {"part/model": ["part/model", "", "The model"]},
+}
+BIBLIOGRAPHY = """@article{one,
+  author = {Avrachenkov, Konstantin E. and Borkar, Vivek S.}, title = {A {Whittle} index},
+  journal = {A journal}, year = {2015}}
+@misc{two, author = {One, A. and Two, B. and Three, C.}, title = {Words}, year = {2016}}
+"""
+
+
+@pytest.fixture
+def page(tmp_path):
+    (tmp_path / "references.bib").write_text(BIBLIOGRAPHY)
+
+    def make(address="", **data):
+        index = {"targets": TARGETS, "address": address}
+        return MarkdownConverter("part/page", DATA | data, index, tmp_path / "references.bib")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("It earns {value}`gain:.2f`.", "It earns 260.39."),
+        ("{value}`many:.1f`", "[1.0, 2.5]"),
+        (f"{{computed}}`{ID}:.1f`", "260.4"),
+        (f"{{printed}}`{ID}`", printed_rows()[ID].printed),
+        (f"{{verdict}}`{ID}`", "explained"),
+        ("see {ref}`model`", "see The model"),
+        ("see {ref}`the words <model>`", "see the words"),
+        ("by {eq}`eq-cost` and {prf:ref}`thm-first`", "by (12) and Theorem 5"),
+        ("{numref}`page-line`, {doc}`model`", "Fig. 3, The model"),
+        ("{ref}`nowhere`", "nowhere"),
+        ("as {cite:t}`one` say {cite:p}`two`",
+         "as Avrachenkov and Borkar (2015) say (One et al., 2016)"),
+        ("(label)=\n# Title", "# Title"),
+        ("```{math}\n:label: eq-cost\na = 1\n```", "$$\na = 1\n\\tag{12}\n$$"),
+        ("```{math}\na = 1\n```", "$$\na = 1\n$$"),
+        ("```{prf:theorem} Named\n:label: thm-first\nIt is {value}`gain:.0f`.\n```",
+         "> **Theorem 5** (Named)\n>\n> It is 260."),
+        ("```{prf:proof}\nClear.\n```", "> *Proof.*\n>\n> Clear."),
+        (":::{when} rises\nIt rises.\n:::\n:::{when} not rises\nIt falls.\n:::", "It rises."),
+        ("````{dropdown} Solution\n```{math}\nb\n```\n````",
+         "<details><summary>Solution</summary>\n\n$$\nb\n$$\n\n</details>"),
+        ("```{repro-table} page-rows\n```",
+         "**Table 2** Two.\n\n| a | $b$ |\n| --- | --- |\n| x\\|y | 1 |\n| z | 2 |"),
+        (":::{note}\nMind.\n:::", "> Mind."),
+        ("```{explorable} page-line\n```", ""),
+        ("```\nmake run NB=page\n```", "```\nmake run NB=page\n```"),
+    ],
+)  # fmt: skip
+def test_markdown_becomes_plain(page, text, plain):
+    assert page().plain(text) == plain
+
+
+def test_what_is_true_of_the_documents_only_is_left_out_of_a_rerun(page):
+    text = "```{document-only}\nIt holds.\n```\n\nAlways."
+    assert page().plain(text) == "It holds.\n\nAlways."
+    assert page(document=False).plain(text) == "Always."
+
+
+def test_references_are_links_where_the_book_has_an_address(page):
+    text = page("https://book.example").plain("{ref}`model`, {eq}`eq-cost`, {ref}`w <model>`")
+    there = "https://book.example/part/model.html"
+    assert (
+        text == f"[The model]({there}#model), [(12)]({there}#equation-eq-cost), [w]({there}#model)"
+    )
+
+
+def test_a_figure_is_attached_with_its_number_caption_and_alt_text(page):
+    page = page()
+    text = page.plain("```{repro-figure} page-line\n```")
+    assert text == "![A \\[rising\\] line.](attachment:page-line.png)\n\n**Fig. 3** A *line*."
+    assert page.figures == ["page-line"]
+
+
+@pytest.mark.parametrize(
+    "name", ["<img src=x>", "a & b &lt;", "`x`", "*b* _i_ __", "$x$", "\\[x\\]"]
+)
+def test_the_alt_text_of_a_figure_is_text(page, name):
+    figure = {"alt": f"A line of {name}.", "caption": "A line."}
+    text = page(figures={"page-line": figure}).plain("```{repro-figure} page-line\n```")
+    (shown, *_) = MarkdownIt().parse(text)[1].children
+    assert shown.type == "image"
+    assert {child.type for child in shown.children} <= {"text", "text_special"}
+    assert "".join(child.content for child in shown.children) == figure["alt"]
+    assert "$" not in text.replace("\\$", "")  # Jupyter looks for mathematics before Markdown
+
+
+def test_a_role_in_a_caption_is_a_readers_word(page):
+    """A source may be named like a role; it is no number of the book."""
+    named = {"alt": "A line.", "caption": "The source {value}`no-such:d` rises."}
+    plain = page(figures={"page-line": named}).plain("```{repro-figure} page-line\n```")
+    assert "{value}`no-such:d` rises" in plain
+
+
+def test_the_rows_of_a_page_are_a_table(page):
+    head, line, row = page().plain("```{verdicts}\n```").split("\n")
+    assert head.count("|") == line.count("|") == 6
+    assert "explained" in row
+    assert r"a\|b \$c" in row
+    assert page(verdicts={}).plain("```{verdicts}\n```") == ""
+
+
+def test_the_works_that_a_page_cites_are_listed_once(page):
+    page = page()
+    page.plain("{cite:p}`one` and {cite:t}`one`")
+    assert page.references() == (
+        "- Avrachenkov, Konstantin E., Borkar, Vivek S. A Whittle index. A journal. 2015"
+    )
+
+
+def test_a_number_that_is_not_there_is_no_silent_gap(page):
+    with pytest.raises(KeyError):
+        page().plain("{value}`loss`")

@@ -1,0 +1,106 @@
+"""Rendering without Sphinx: what is staged, when it is built anew, and what a failure leaves."""
+
+import json
+
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+from PIL import Image
+
+from scorecard import render, save_figure
+from scorecard.collate import collate
+from scorecard.render import RenderFailed, render_book
+
+
+@pytest.fixture
+def found(start_run):
+    folder = start_run(notebook="ephemeral/four-sources")
+    fig, axis = plt.subplots()
+    axis.plot([0, 1])
+    save_figure("four-sources-line", fig, {"y": [0, 1]}, "A line.", "A rising line.")
+    nbformat.write(nbformat.v4.new_notebook(), folder / "notebook.ipynb")
+    return collate([folder], profile="paper", complete=False)
+
+
+@pytest.fixture
+def sphinx(monkeypatch):
+    """Sphinx, replaced by a page that says which call it comes from."""
+    calls = []
+
+    def build(stage, out, builder, strict):
+        calls.append(strict)
+        html = out / "_build" / builder
+        html.mkdir(parents=True)
+        (html / "index.html").write_text(f"page {len(calls)}\n")
+
+    monkeypatch.setattr(render, "_sphinx", build)
+    return calls
+
+
+def test_executed_notebooks_stand_in_for_their_sources(found, sphinx, tmp_path):
+    assert render_book(found, tmp_path)
+    stage = tmp_path / "stage"
+    assert (stage / "ephemeral/four-sources.ipynb").exists()
+    assert not (stage / "ephemeral/four-sources.md").exists()
+    assert (stage / "_toc.yml").exists()
+    (run,) = json.loads((stage / "collated.json").read_text())["runs"].values()
+    assert (run["seconds"], run["cpu"]) == (1.0, 2.5)
+    assert not (stage / "profiles").exists()
+    with Image.open(stage / "_site/thumbnails/four-sources-line.png") as picture:
+        assert max(picture.size) == render.THUMBNAIL
+    assert not (stage / "_build").exists()
+    assert sphinx == [True]  # warnings are errors
+
+
+def test_nothing_is_rendered_twice(found, sphinx, tmp_path):
+    assert render_book(found, tmp_path)
+    assert not render_book(found, tmp_path)
+    assert len(sphinx) == 1
+    (tmp_path / "html/index.html").unlink()
+    assert render_book(found, tmp_path)
+    found.values["own-number"] = {"page": "ephemeral/four-sources", "value": 2}
+    assert render_book(found, tmp_path)
+    assert len(sphinx) == 3
+
+
+def test_the_files_beside_the_pages_are_in_both_places(found, sphinx, tmp_path):
+    render_book(found, tmp_path)
+    for name in ("scorecard.csv", "errata.csv", "figures.json", "manifest.json"):
+        assert (tmp_path / name).read_bytes() == (tmp_path / "html" / name).read_bytes()
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert "figures/four-sources-line.svg" in manifest["files"]
+
+
+@pytest.mark.parametrize("error", [RenderFailed("warnings"), KeyboardInterrupt()])
+def test_a_failed_build_leaves_the_last_good_book(found, sphinx, tmp_path, monkeypatch, error):
+    render_book(found, tmp_path)
+    before = {p: p.read_bytes() for p in (tmp_path / "html").rglob("*") if p.is_file()}
+    beside = (tmp_path / "manifest.json").read_bytes()
+    found.values["own-number"] = {"page": "ephemeral/four-sources", "value": 2}
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(render, "_sphinx", fail)
+    with pytest.raises(type(error)):
+        render_book(found, tmp_path)
+    assert {p: p.read_bytes() for p in (tmp_path / "html").rglob("*") if p.is_file()} == before
+    assert (tmp_path / "manifest.json").read_bytes() == beside
+
+
+def test_a_failed_build_is_tried_again(found, sphinx, tmp_path, monkeypatch):
+    def fail(*_):
+        raise RenderFailed("warnings")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(render, "_sphinx", fail)
+        with pytest.raises(RenderFailed):
+            render_book(found, tmp_path)
+    assert render_book(found, tmp_path)
+
+
+@pytest.mark.process
+def test_sphinx_says_why_it_failed(tmp_path):
+    (tmp_path / "stage").mkdir()
+    with pytest.raises(RenderFailed, match="Table of Contents"):
+        render._sphinx(tmp_path / "stage", tmp_path / "out", "html", True)
