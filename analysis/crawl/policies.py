@@ -5,6 +5,7 @@ Rates of the sources are per epoch; `seconds` is the length of an epoch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from enum import IntEnum
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_number, check_whole
 from analysis.crawl.feeds.listing import contradict, listing_window, mean_rate, time_to, weight_at
-from analysis.crawl.frontier.state import Outcome
+from analysis.crawl.frontier.state import DAY, NEVER, Outcome
 from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
@@ -25,7 +26,10 @@ from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.table import Timetable
-from analysis.learning.certainty_equivalence import CertaintyEquivalence
+from analysis.learning.certainty_equivalence import (
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+)
 from analysis.trace.deployed import NutchAdaptive
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 
@@ -34,13 +38,33 @@ MEMORY = 90 * 86_400.0
 """Default memory of `ListingIndex`: seconds after which an observation has weight 1/e."""
 
 
+LEARNED = CertaintyEquivalenceOptions("ucb")
+"""Settings of `learned_index`."""
+FIRST, CHANGE = 4.0, 6.0
+"""Standard deviations by which counts contradict a first listing, or what was seen later on."""
+BLOCK, PAUSE = 7 * DAY, 3 * DAY
+"""Seconds of counts that are compared with what was seen before; least ones to find a rate lower,
+which is more than a weekend."""
+SOON = 3_600.0
+"""Seconds within which no feed is expected to replace all that it lists."""
+
+
+class Ids(IntEnum):
+    """Whether the ids of a source tell which items are new."""
+
+    CHANGING = -1
+    UNKNOWN = 0
+    STABLE = 1
+    IN_QUESTION = 2
+
+
 class _Sum(IntEnum):
     """Columns of what is added up of each source."""
 
-    LISTED = 0
-    TIME_LISTED = 1
-    COUNTED = 2
-    TIME_COUNTED = 3
+    PAST = 0
+    TIME_PAST = 1
+    RECENT = 2
+    TIME_RECENT = 3
     WORTH = 4
     EXPECTED = 5
     WATCHED = 6
@@ -96,6 +120,13 @@ class ListingIndex(IndexPolicy):
     source's items and, if feeds state values, the mean value of a new item. A source that was never
     fetched has an infinite index.
 
+    No listing excludes a source: what counts contradict is dropped, and a source whose last fetch
+    is `stale_age` ago has at least the mean rate of all. Nor does a source take the budget that
+    lists nothing but new items at every fetch: its ids are tried by a fetch in the next epoch, if
+    that is within an hour. If they change, the rate is that of the dates, and without dates
+    the geometric mean of what is listed and what the prior expects is counted. `analysis.crawl.
+    feeds.listing` has the reasons.
+
     Parameters
     ----------
     size : int
@@ -110,6 +141,9 @@ class ListingIndex(IndexPolicy):
         a of the gamma prior, whose mean is fitted to all sources; positive.
     dates : bool
         Whether to use the dates in listings; otherwise items are only counted.
+    stale_age : float, optional
+        Age in epochs from which on a source has at least the mean rate of all, ``inf`` for never;
+        an eighth of the memory by default.
 
     Examples
     --------
@@ -121,6 +155,9 @@ class ListingIndex(IndexPolicy):
     [0.9]
     """
 
+    NEW_ARRAYS = ("ids", "recounted")
+    """Arrays of the state that states of earlier versions lack."""
+
     def __init__(
         self,
         size: int,
@@ -130,6 +167,7 @@ class ListingIndex(IndexPolicy):
         memory: float = np.inf,
         shape: float = 1.0,
         dates: bool = True,
+        stale_age: float | None = None,
     ) -> None:
         check_kind("dates", dates, bool)
         size = check_integer("size", size, 1)
@@ -140,16 +178,25 @@ class ListingIndex(IndexPolicy):
         self.memory = check_number("memory", memory, 0, low_open=True)
         self.shape = check_number("shape", shape, 0, low_open=True, high_open=True)
         self.half_life, self.dates = half_life, dates
+        stale_age = self.memory / 8 if stale_age is None else stale_age
+        self.stale_age = check_number("stale_age", stale_age, 0, low_open=True)
         self._sums = np.zeros((size, len(_Sum)))
+        self._ids = np.zeros(size, dtype=np.int8)
+        self._recounted = np.zeros(size, dtype=bool)
         self._age = np.ones(size, dtype=np.int64)
 
     @property
     def rate(self) -> Floats:
         """Current estimates of items per epoch, shape (N,)."""
-        fade = np.exp(-self._age / self.memory)
-        items = fade * (self._sums[:, _Sum.LISTED] + self._sums[:, _Sum.COUNTED])
-        time = fade * (self._sums[:, _Sum.TIME_LISTED] + self._sums[:, _Sum.TIME_COUNTED])
-        return (self.shape + items) / (self.shape / mean_rate(items, time, self.shape) + time)
+        items, time = self._seen_so_far()
+        mean = mean_rate(items, time, self.shape)
+        estimate = (self.shape + items) / (self.shape / mean + time)
+        return np.where(self._age < self.stale_age, estimate, np.maximum(estimate, mean))
+
+    @property
+    def ids_change(self) -> NDArray[np.bool_]:
+        """Sources that list nothing but new items at every fetch, shape (N,)."""
+        return self._ids == Ids.CHANGING
 
     @property
     def worth(self) -> Floats:
@@ -157,54 +204,115 @@ class ListingIndex(IndexPolicy):
         return (1.0 + self._sums[:, _Sum.WORTH]) / (1.0 + self._sums[:, _Sum.EXPECTED])
 
     def index(self, age: Arms) -> Floats:
-        """Return the index of each source at its age; infinite for one never fetched."""
+        """Return the index of each source at its age; infinite for one to be fetched at once."""
         self._age = np.array(age)
         u_star = self.rate * self.worth / self.sources.decay
-        known = self._sums[:, _Sum.WATCHED] > 0
+        known = (self._sums[:, _Sum.WATCHED] > 0) & (self._ids != Ids.IN_QUESTION)
         return np.where(known, u_star * whittle_index_at_age(self.sources, age), np.inf)
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Update the estimates with the items found and the listings of successful fetches."""
         for outcome in outcomes:
             row, age = self._sums[outcome.source], float(self._age[outcome.source])
-            ages = np.array(outcome.ages) / self.seconds if self.dates else np.empty(0)
+            ages = np.sort(outcome.ages) / self.seconds if self.dates else np.empty(0)
             if row[_Sum.WATCHED]:
                 row[: _Sum.WATCHED] *= np.exp(-age / self.memory)
-                self._count(row, outcome, ages, age)
+                if age > 0:
+                    self._add(outcome.source, *self._window(outcome, ages, age))
             else:
-                row[_Sum.LISTED], row[_Sum.TIME_LISTED] = listing_window(ages, self.memory)
-            if outcome.ages or not outcome.items:
+                row[_Sum.PAST], row[_Sum.TIME_PAST] = listing_window(ages, self.memory)
+            if outcome.items <= len(outcome.ages):  # else some of them have no plausible date
                 new = np.sort(outcome.ages)[: outcome.items] / self.seconds
                 row[_Sum.WORTH] += outcome.reward
                 row[_Sum.EXPECTED] += np.exp2(-new / self.half_life).sum()
             row[_Sum.WATCHED], self._age[outcome.source] = 1.0, 0
 
-    def _count(self, row: Floats, outcome: Outcome, ages: Floats, since: float) -> None:
-        """Add the window of a later fetch; drop the first listing if the counts contradict it."""
-        if since == 0:  # no time has passed
-            return
-        if outcome.known or not ages.size or ages[-1] >= since:
-            time = time_to(since, self.memory)
-            row[_Sum.COUNTED] += outcome.items * time / since
-        else:  # all listed items are new: the window ends at the oldest
+    def _window(self, outcome: Outcome, ages: Floats, since: float) -> tuple[float, float]:
+        """Return items and time of the window of a later fetch, `since` epochs after the last."""
+        items, listed = float(outcome.items), outcome.items + outcome.known
+        all_new = items > 0 and outcome.known == 0
+        reaches = ages.size > 0 and ages[-1] >= since  # back to the last fetch
+        if listed:
+            self._judge_ids(outcome.source, since, all_new, reaches)
+        if all_new and reaches and ages.size > 1:  # dates belie the ids: their own rate counts
+            by_dates, time = listing_window(ages, self.memory)
+            items = min(items, by_dates / time * since) if time > 0 else items
+        elif ages.size and not all_new:
+            # Items dated before the last fetch are not new; a day is left for dates that are late
+            # or have no time.
+            new = np.count_nonzero(ages <= since + DAY / self.seconds)
+            items = min(items, new * listed / ages.size)
+        elif all_new and self._ids[outcome.source] == Ids.CHANGING:
+            # Half an item more than the prior expects, so that few epochs are not taken for none.
+            expected = mean_rate(*self._seen_so_far(), self.shape) * since + 0.5
+            items = math.sqrt(items * expected)
+        elif all_new and ages.size and ages[-1] > 0:  # the window ends at the oldest item
             time = time_to(float(ages[-1]), self.memory)
-            row[_Sum.COUNTED] += weight_at(ages, self.memory).sum()
-        row[_Sum.TIME_COUNTED] += time
-        if row[_Sum.TIME_LISTED] > 0 and contradict(*row[_Sum.LISTED : _Sum.TIME_COUNTED + 1]):
-            row[_Sum.LISTED] = row[_Sum.TIME_LISTED] = 0.0
+            return float(weight_at(ages, self.memory).sum()), time
+        time = time_to(since, self.memory)
+        return items * time / since, time
+
+    def _judge_ids(self, source: int, since: float, all_new: bool, reaches: bool) -> None:
+        """Decide whether the ids of a source tell its new items, after a listing of some items."""
+        if not all_new:
+            self._ids[source] = Ids.STABLE
+        elif since * self.seconds <= SOON:
+            if not (reaches or self._ids[source] == Ids.CHANGING):
+                self._sums[source, : _Sum.WORTH] = 0.0  # what was counted by ids
+            self._ids[source] = Ids.CHANGING
+        elif self._ids[source] == Ids.UNKNOWN and self.seconds <= SOON:
+            self._ids[source] = Ids.IN_QUESTION
+        elif self._ids[source] == Ids.IN_QUESTION:  # it could not be fetched soon
+            self._ids[source] = Ids.STABLE
+
+    def _add(self, source: int, items: float, time: float) -> None:
+        """Add a window of a later fetch; drop what was seen before if it is contradicted."""
+        row, first = self._sums[source], not self._recounted[source]
+        past, time_past = row[_Sum.PAST], row[_Sum.TIME_PAST]
+        recent, time_recent = row[_Sum.RECENT], row[_Sum.TIME_RECENT]
+        before, time_before = past + recent, time_past + time_recent
+        more = time_before > 0 and items * time_before > before * time
+        if more and contradict(before, time_before, items, time, CHANGE):
+            past = time_past = recent = time_recent = 0.0
+        recent, time_recent = recent + items, time_recent + time
+        less = recent * time_past < past * time_recent
+        deviations = FIRST if first else CHANGE
+        if (
+            time_past > 0
+            and (first or not less or time_recent >= PAUSE / self.seconds)
+            and contradict(past, time_past, recent, time_recent, deviations)
+        ):
+            past = time_past = 0.0
+        if time_recent >= BLOCK / self.seconds:
+            past, time_past, recent, time_recent = past + recent, time_past + time_recent, 0.0, 0.0
+            self._recounted[source] = True
+        row[: _Sum.WORTH] = past, time_past, recent, time_recent
+
+    def _seen_so_far(self) -> tuple[Floats, Floats]:
+        """Return items and time of all windows of each source, faded by its age."""
+        fade = np.exp(-self._age / self.memory)
+        sums = self._sums
+        items, time = sums[:, _Sum.PAST], sums[:, _Sum.TIME_PAST]
+        return fade * (items + sums[:, _Sum.RECENT]), fade * (time + sums[:, _Sum.TIME_RECENT])
 
     def rescale(self, ratio: float) -> None:
         """Count times in epochs that are shorter by the factor `ratio`."""
         ratio = check_number("ratio", ratio, 0, low_open=True, high_open=True)
-        self._sums[:, [_Sum.TIME_LISTED, _Sum.TIME_COUNTED]] *= ratio
+        self._sums[:, [_Sum.TIME_PAST, _Sum.TIME_RECENT]] *= ratio
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state of the learner as arrays, for `restore`."""
-        return {"sums": self._sums.copy()}
+        return {
+            "sums": self._sums.copy(),
+            "ids": self._ids.copy(),
+            "recounted": self._recounted.copy(),
+        }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore a state that `state` returned."""
         self._sums[...] = state["sums"]
+        self._ids[...] = state["ids"]
+        self._recounted[...] = state["recounted"]
 
 
 def index(sources: Sources, budget: int, seconds: float) -> IndexPolicy:
@@ -222,19 +330,33 @@ def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEqu
 
     If new items have dates it learns from their values and ages, which identify both rates of a
     source even at a single age; from other fetches it uses the sum of values only. Its index is
-    that of rates sampled from their posterior, above a floor on the number of crawls. The book's
+    the largest one of plausible rates (UCB), above a floor on the number of crawls. The book's
     page on the crawler compares these settings with others.
     """
-    return CertaintyEquivalence(len(sources))
+    return CertaintyEquivalence(len(sources), LEARNED)
 
 
 def listing_index(sources: Sources, budget: int, seconds: float, half_life: float) -> ListingIndex:
     """Return the index policy that learns rates from the dates in listings, and by counting.
 
     It uses the number of sources only, and `half_life`, which is ``CRAWL_HALF_LIFE``. Its memory
-    is `MEMORY`.
+    is `MEMORY`. A source counts as stale after an eighth of that, or after eight times as many
+    epochs as a fetch of each source takes, if that is longer.
     """
-    return ListingIndex(len(sources), half_life / seconds, seconds, memory=MEMORY / seconds)
+    size, memory = len(sources), MEMORY / seconds
+    stale = max(memory / 8, 8 * size / budget)
+    return ListingIndex(size, half_life / seconds, seconds, memory=memory, stale_age=stale)
+
+
+def default_max_age(policy: Any, size: int, budget: int, seconds: float) -> int:
+    """Return the age in epochs from which on a source comes first, if the user sets none.
+
+    For policies that learn 30 days, or eight times as many epochs as a fetch of each source takes,
+    if that is longer: then no wrong estimate excludes a source. Others have no such age.
+    """
+    if not (hasattr(policy, "observe") or hasattr(policy, "update")):
+        return NEVER
+    return max(math.ceil(30 * DAY / seconds), 8 * math.ceil(size / budget))
 
 
 def fixed_frequencies(sources: Sources, budget: int, seconds: float) -> FrequencyPolicy:

@@ -23,7 +23,7 @@ from analysis.checks import check_number
 from analysis.crawl.feeds.listing import listed_ages
 from analysis.crawl.feeds.reader import HALF_LIFE
 from analysis.crawl.frontier.state import FOUND, Outcome
-from analysis.crawl.policies import ListingIndex
+from analysis.crawl.policies import MEMORY, ListingIndex
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 
@@ -74,7 +74,7 @@ def schedule(
         if not feeds:
             return
         now = clock()
-        learned = ListingIndex(len(feeds), half_life / shortest, shortest)
+        learned = ListingIndex(len(feeds), half_life / shortest, shortest, memory=MEMORY / shortest)
         for place, feed in enumerate(feeds):
             ages = _ages(reader, feed, now)
             learned.observe([Outcome(place, FOUND, items=len(ages), ages=ages)])

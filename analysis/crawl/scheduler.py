@@ -52,7 +52,8 @@ from analysis.crawl.fetching.hosts import host_of
 from analysis.crawl.fetching.requests import Job, Requests
 from analysis.crawl.fetching.virtual_time import SteadyClock
 from analysis.crawl.frontier.frontier import Frontier
-from analysis.crawl.frontier.state import Outcome
+from analysis.crawl.frontier.state import NEVER, Outcome
+from analysis.crawl.policies import default_max_age
 from analysis.crawl.settings import (
     SourceList,
     crawl_settings,
@@ -286,9 +287,13 @@ class EpochScheduler(BaseScheduler):
         """Return a new frontier for a list of sources."""
         given = self._given
         budget = min(given.budget, len(listed.urls))
-        min_age, max_age = listed.ages(given.period, given.min_age, given.max_age)
+        policy = given.policy(listed.sources, budget, given.period)
+        most = given.max_age
+        if most == NEVER:
+            most = default_max_age(policy, len(listed.urls), budget, given.period)
+        min_age, max_age = listed.ages(given.period, given.min_age, max(most, given.min_age))
         return Frontier(
-            given.policy(listed.sources, budget, given.period),
+            policy,
             [host_of(url) for url in listed.urls],
             budget,
             rng=np.random.default_rng(given.seed),

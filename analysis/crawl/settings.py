@@ -22,7 +22,9 @@ CRAWL_LONGEST_REST     longest rest that a site can ask for, in seconds (604800,
 CRAWL_LONGEST_FRESH    longest time for which a reply counts as fresh because of its
                        headers Cache-Control and Expires, in seconds (86400, a day)
 CRAWL_MIN_AGE          least number of epochs between two fetches of a source (1)
-CRAWL_MAX_AGE          age in epochs from which on a source comes first (none)
+CRAWL_MAX_AGE          age in epochs from which on a source comes first (if the policy learns,
+                       30 days, or eight times as long as it takes to fetch all sources, if
+                       that is longer; else none)
 CRAWL_LOG_EPOCHS       last epochs whose fetches the log has one by one (1000); of older
                        ones it has counts by day
 CRAWL_LOCAL_ADDRESSES  whether addresses outside the public internet are fetched (no)

@@ -17,6 +17,7 @@ from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.local.server import FeedServer
 from analysis.crawl.local.site import Fault, random_faults, random_site
 from analysis.crawl.local.transport import child, crawl_in_process, crawl_over_http, write_sources
+from analysis.crawl.policies import LEARNED
 from analysis.crawl.storage.store import Store, fetches_since_state
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.policies import Policy
@@ -102,16 +103,20 @@ def crawl_sites(
     return {policy: np.array([row[policy] for row in rows[0]]) for policy in policies}
 
 
+SEES_SUMS, SEES_ITEMS = "sums, UCB and floor", "items, UCB and floor"
+"""The settings of `learned_index`."""
 LEARNERS = {
-    "sums, default": (CertaintyEquivalenceOptions(), False),
-    "items, default": (CertaintyEquivalenceOptions(), True),
-    "items, no floor": (CertaintyEquivalenceOptions(floor=0.0), True),
+    SEES_SUMS: (LEARNED, False),
+    SEES_ITEMS: (LEARNED, True),
+    "items, UCB, no floor": (CertaintyEquivalenceOptions("ucb", floor=0.0), True),
+    "sums, draws and floor": (CertaintyEquivalenceOptions(), False),
+    "items, draws and floor": (CertaintyEquivalenceOptions(), True),
+    "items, draws, no floor": (CertaintyEquivalenceOptions(floor=0.0), True),
     "items, draws from the posterior, no floor": (
         CertaintyEquivalenceOptions(spread=1.0, floor=0.0),
         True,
     ),
     "items, the estimate above the floor": (CertaintyEquivalenceOptions("estimate"), True),
-    "items, UCB": (CertaintyEquivalenceOptions("ucb", floor=0.0), True),
     "items, gain and floor": (CertaintyEquivalenceOptions("gain"), True),
 }
 """Settings of the learner, and whether it sees items."""
@@ -494,10 +499,10 @@ def save_learners(runs: pd.DataFrame) -> None:
         formats=".1f",
         instances="crawler-learners-runs",
     )
-    for short, name in (("sums", "sums, default"), ("items", "items, default")):
+    for short, name in (("sums", SEES_SUMS), ("items", SEES_ITEMS)):
         save_value(f"crawler-learner-{short}", float(table["all days (%)"][name]))
     with_items, with_sums = (
-        runs[runs.learner == n].whole.to_numpy() for n in ("items, default", "sums, default")
+        runs[runs.learner == n].whole.to_numpy() for n in (SEES_ITEMS, SEES_SUMS)
     )
     gain = Estimate.of(100 * (with_items - with_sums))
     save_value(

@@ -124,7 +124,7 @@ def make_learner(name: str, feeds: Feeds, half_life: float, memory: float, epoch
     size = feeds.rate.size
     options: Mapping[str, dict[str, Any]] = {
         "listing": {},
-        "forgetting": {"memory": memory},
+        "forgetting": {"memory": memory, "stale_age": np.inf},
         "counting": {"dates": False},
     }
     if name == "index":

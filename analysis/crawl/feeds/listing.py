@@ -44,9 +44,18 @@ as 1 / (b + W) <= 1 / W <= 1 / T_n + 1 / H, and b / (b + W) and (n - 1) / T_n bo
 **Drift.** Items and time fade as exp(-age / H): the estimate of a feed that was not fetched for a
 long time tends to the prior, and its index rises until it is fetched.
 
-**Wrong dates.** `listed_ages` rejects a listing in which a date is missing or in the future, most
-items have one date, or there is a gap that is too improbable for a Poisson process; then items are
-counted from fetch to fetch. If the counts contradict the first listing, that listing is dropped.
+**Wrong dates.** `listed_ages` drops what cannot be the age of an item of the feed's present rate:
+dates in the future, and all that lies before a gap that a Poisson process has once in 10,000
+listings, such as pinned items, dates of 1970, or what a feed published before it fell silent for
+years. If few items have a date, or most have the same, items are counted from fetch to fetch.
+
+**Changes.** What was seen before is dropped if later counts contradict it: by four standard
+deviations if it is the first listing alone, by six otherwise, as publications come in bursts. With
+later counts of at least a week the next comparison begins.
+
+**Changing ids.** Where all items are new although the dates reach back to the last fetch, the rate
+of the listing's dates is taken for the time since then. Without such dates a feed with changing
+ids cannot be told from a busy one but by a fetch within the hour.
 """
 
 from __future__ import annotations
@@ -67,14 +76,14 @@ SKEW = 3600.0
 """Seconds by which a date may be in the future, as clocks differ."""
 SHARED = 0.5
 """Largest plausible share of items with the same date."""
+DATED = 0.5
+"""Least share of the items that must have a date."""
 IMPROBABLE = 1e-4
-"""Least plausible probability of the gap after the oldest item."""
-CONTRADICTION = 4.0
-"""Standard deviations by which a count and a listing may differ."""
+"""Probability that a listing without odd dates has a gap that is taken for one."""
 
 
 def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, ...]:
-    """Return the ages of listed items in increasing order; empty if the dates are implausible.
+    """Return the ages of those listed items whose dates are plausible, in increasing order.
 
     Parameters
     ----------
@@ -86,43 +95,61 @@ def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, .
     Returns
     -------
     tuple of float
-        Seconds; empty if any date is missing or more than an hour in the future, if more than half
-        of the items share one date, or if the oldest is improbably old given the others, as a
-        pinned item is.
+        Seconds, without dates more than an hour in the future and without what lies before an
+        improbably long gap, as pinned items do. Empty if fewer than half of the items have a date,
+        or more than half of the dates are the same.
 
     Examples
     --------
     >>> from analysis.crawl import listed_ages
     >>> listed_ages([900.0, 400.0, 600.0], now=1000.0)
     (100.0, 400.0, 600.0)
-    >>> listed_ages([900.0, None], now=1000.0)
+    >>> listed_ages([900.0, None, None], now=1000.0)
     ()
     """
     check_kind("published", published, Sized)
     now, dates = check_number("now", now), [date for date in published if date is not None]
-    if not dates or len(dates) < len(published):
+    if not dates:
         return ()
     if any(isinstance(date, float) and math.isnan(date) for date in dates):
         return ()
     stamps = check_array("published", dates, finite=False)
     if stamps.ndim != 1:
         raise ValueError(f"published must have one axis, got shape {stamps.shape}")
-    return believed_ages(stamps.tolist(), now)
+    return believed_ages([*stamps.tolist(), *[None] * (len(published) - len(dates))], now)
 
 
 def believed_ages(published: Sequence[float | None], now: float) -> tuple[float, ...]:
     """Return the result of `listed_ages`, without checking the arguments."""
-    age = sorted(now - date for date in published if date is not None)
-    if not age or len(age) < len(published) or age[0] < -SKEW or not math.isfinite(age[-1]):
+    dates = [date for date in published if date is not None and math.isfinite(date)]
+    if not dates or len(dates) < DATED * len(published):
         return ()
-    age = [max(seconds, 0.0) for seconds in age]
-    if len(age) > 1:
-        most = max(Counter(age).values())
-        # Given the oldest, the others are uniform: all of them are so young with this probability.
-        chance = (age[-2] / age[-1]) ** (len(age) - 1) if age[-1] > 0 else 0.0
-        if most > max(SHARED * len(age), 1) or chance < IMPROBABLE:
-            return ()
-    return tuple(age)
+    age = np.sort([max(now - date, 0.0) for date in dates if date - now <= SKEW])
+    if age.size == 0:
+        return ()
+    age = age[: _before_gap(age)]
+    if max(Counter(age.tolist()).values()) > max(SHARED * age.size, 1):
+        return ()
+    return tuple(age.tolist())
+
+
+def _before_gap(age: Floats) -> int:
+    """Return the number of items younger than the first gap that is improbably long.
+
+    Given an item's age x, those of k younger ones are uniform on (0, x): all are below y with
+    probability (y / x)^k. Given the oldest of n, a given gap has more than a share g of its age
+    with probability (1 - g)^(n - 1). The first test sees a gap behind which the dates are far
+    apart, the second one with a single item before it.
+    """
+    n = age.size
+    younger, older, count = age[:-1], age[1:], np.arange(1, n)
+    # Ages below the skew of clocks are not told apart: items come in pairs, and from the future.
+    chance = np.minimum(
+        ((younger + SKEW) / (older + SKEW)) ** count,
+        (1.0 - (older - younger) / (age[-1] + SKEW)) ** (n - 1),
+    )
+    gaps = np.flatnonzero(chance < IMPROBABLE / (2 * n))
+    return int(gaps[0]) + 1 if gaps.size else n
 
 
 def listing_window(ages: ArrayLike, memory: float = np.inf) -> tuple[float, float]:
@@ -155,7 +182,7 @@ def listing_window(ages: ArrayLike, memory: float = np.inf) -> tuple[float, floa
     """
     age = np.sort(check_array("ages", ages, 0).ravel())
     memory = check_number("memory", memory, 0, low_open=True)
-    if age.size < 2:
+    if age.size < 2 or age[-1] == 0:
         return 0.0, 0.0
     return float(weight_at(age[:-1], memory).sum()), time_to(float(age[-1]), memory)
 
@@ -170,11 +197,13 @@ def time_to(age: float, memory: float) -> float:
     return age if memory == np.inf else float(-memory * np.expm1(-age / memory))
 
 
-def contradict(listed: float, time_listed: float, counted: float, time_counted: float) -> bool:
+def contradict(
+    items: float, time: float, later: float, time_later: float, deviations: float
+) -> bool:
     """Return whether two counts differ too much to come from one rate, by their square roots."""
-    difference = np.sqrt((counted + 0.375) / time_counted) - np.sqrt((listed + 0.375) / time_listed)
-    deviation = 0.5 * np.sqrt(1.0 / time_counted + 1.0 / time_listed)
-    return bool(abs(difference) > CONTRADICTION * deviation)
+    difference = np.sqrt((later + 0.375) / time_later) - np.sqrt((items + 0.375) / time)
+    deviation = 0.5 * np.sqrt(1.0 / time_later + 1.0 / time)
+    return bool(abs(difference) > deviations * deviation)
 
 
 def mean_rate(items: Floats, time: Floats, shape: float) -> float:

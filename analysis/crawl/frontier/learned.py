@@ -38,26 +38,32 @@ def _layout(each: Arrays, whole: Arrays) -> str:
 def restore_policy(policy: Policy, size: int, state: CrawlState, number: Mapping[str, int]) -> None:
     """Restore the estimates of a policy; those of new sources keep their initial values.
 
-    `number` is the number of each source, by name. Raises ValueError if the state is that of
-    another policy.
+    `number` is the number of each source, by name. The state may be one of an earlier version,
+    without the policy's ``NEW_ARRAYS``. Raises ValueError if it is that of another policy.
     """
     each, whole = _arrays(policy, size)
+    new = getattr(policy, "NEW_ARRAYS", ())
+    older = {name: array for name, array in each.items() if name not in new}
+    layouts = {_layout(each, whole), _layout(older, whole)}
+    formats = {sum(array[0].nbytes for array in some.values()): some for some in (older, each)}
     sources = ((name, state.sources[name].learned) for name in number if name in state.sources)
     known = {name: learned for name, learned in sources if learned}  # else nothing is known of it
-    row = sum(array[0].nbytes for array in each.values())
     total = sum(array.nbytes for array in whole.values())
-    kind, layout = type(policy).__name__, _layout(each, whole)
+    kind = type(policy).__name__
     if state.policy != kind:
         raise ValueError(f"state must be that of a {kind}, got one of {state.policy}")
     if (
-        state.layout != layout
-        or {len(content) for content in known.values()} - {row}
+        state.layout not in layouts
+        or {len(content) for content in known.values()} - set(formats)
         or len(state.learned) != total
     ):
-        raise ValueError(f"state must have the arrays {layout} of a {kind}, got {state.layout}")
+        raise ValueError(
+            f"state must have the arrays {_layout(each, whole)} of a {kind}, got {state.layout}"
+        )
     _fill(list(whole.values()), state.learned)
     for name, content in known.items():
-        _fill([array[number[name] : number[name] + 1] for array in each.values()], content)
+        arrays = formats[len(content)].values()
+        _fill([array[number[name] : number[name] + 1] for array in arrays], content)
     if each or whole:
         policy.restore(each | whole)  # type: ignore[attr-defined]
 
