@@ -44,7 +44,7 @@ from scrapy.http import HtmlResponse, Response
 from analysis import __version__
 from analysis.checks import check_choice, check_file
 from analysis.crawl.durations import read_duration, write_duration
-from analysis.crawl.feeds.reader import read_feed
+from analysis.crawl.feeds.reader import IDS_CHANGE, read_feed
 from analysis.crawl.feeds.reply import Reply, Unreadable
 from analysis.crawl.fetching import requests
 from analysis.crawl.fetching.headers import plain_headers
@@ -78,6 +78,8 @@ GAP = 1.0
 """Seconds between two fetches from a host when feeds are fetched for the first time."""
 MOST_BYTES = 64 * 1024 * 1024
 """Bytes of a list of feeds."""
+ALL_NEW = "all items are new at every fetch: its ids seem to change, and are not counted"
+"""What ``status`` shows of a feed whose learned rate does not use ids."""
 SHOWN = 5
 """Feeds whose trouble is printed after a round; ``status`` shows all."""
 FARTHEST = 400
@@ -368,6 +370,8 @@ class RoundScheduler(EpochScheduler):
                 text = known["reason"]  # logged before a kill
             else:
                 text = _reason(outcome.kind, outcome.status, reason)
+            if outcome.kind == FOUND and IDS_CHANGE in outcome.memory:  # noted by the reader
+                text = IDS_CHANGE
             self._known[url] = known | {
                 "url": url,
                 "status": outcome.status,
@@ -406,10 +410,13 @@ class RoundScheduler(EpochScheduler):
     def _write_feeds(self) -> None:
         """Write what ``status`` shows."""
         begun, frontier, rows = time.monotonic(), self.frontier, []
+        ids_change = getattr(frontier.policy, "ids_change", np.zeros(len(frontier.names), bool))
         for i, url in enumerate(frontier.names):
             blank = {"status": 0, "reason": "", "last": "", "fetches": 0, "items": 0}
             feed, known = self._feeds.get(url, Feed(url, url)), self._known.get(url, {})
             a_day, soonest = self._predicted.get(url, (None, ""))
+            if ids_change[i] and not known.get("reason"):
+                known = known | {"reason": ALL_NEW}
             rows.append(
                 blank
                 | known

@@ -30,6 +30,8 @@ from analysis.crawl.feeds.reply import Reply, Unreadable
 
 HALF_LIFE = 86_400.0
 """Default seconds in which an item loses half of its value."""
+IDS_CHANGE = "all ids are new, and titles and dates are not: ids are not used"
+"""Note on a feed whose ids change at every fetch."""
 REMEMBERED = 500
 """Earlier items that are remembered in addition to those of the last listing."""
 
@@ -127,7 +129,7 @@ class FeedReader:
             before = set(kept["alike"])
             unseen = [place for place in unseen if not alike[place] or alike[place] not in before]
             if len(unseen) < len(items):
-                notes.append("all ids are new, and titles and dates are not: ids are not used")
+                notes.append(IDS_CHANGE)
         notes += [listing.fault] if listing.fault else []
         worth = [self._worth(items[place], reply.time) for place in unseen]
         reward = float(sum(worth))
