@@ -264,7 +264,9 @@ FAMILIES = {
     },
     "listed_ages": {
         "one item": partial(believed, [5.0], True),
-        "the largest number": partial(believed, [5.0, -1.7e308], False),
+        "the largest number": partial(believed, [5.0, -1.7e308], True),
+        "only half of the items have dates": partial(believed, [5.0, 4.0, None, None], True),
+        "most items have no date": partial(believed, [5.0, None, None], False),
         "one instant": partial(believed, [5.0] * 9, False),
         "two dates": partial(believed, [4.5, 4.0], True),
         "two by two": partial(believed, np.repeat(np.arange(5.0), 2), True),

@@ -121,7 +121,7 @@ def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, .
 
 def believed_ages(published: Sequence[float | None], now: float) -> tuple[float, ...]:
     """Return the result of `listed_ages`, without checking the arguments."""
-    dates = [date for date in published if date is not None and math.isfinite(date)]
+    dates = [date for date in published if date is not None and math.isfinite(now - date)]
     if not dates or len(dates) < DATED * len(published):
         return ()
     age = np.sort([max(now - date, 0.0) for date in dates if date - now <= SKEW])
