@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.crawl import Frontier, IndexPolicy, Outcome, TurnPolicy, policies
-from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND
+from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, NEVER
 from analysis.ephemeral import WhittlePolicy
 from tests.crawl.support import some_sources
 
@@ -53,3 +53,12 @@ def test_the_default_policy_knows_its_rates():
 
     given = crawl_settings(Settings({"CRAWL_BUDGET": 1}))
     assert given.policy is policies.index
+
+
+def test_learners_alone_have_a_longest_age():
+    """Thirty days, or eight times as long as a fetch of each source takes."""
+    sources = some_sources(4)
+    learned = policies.listing_index(sources, 1, 3600.0, 86_400.0)
+    assert policies.default_max_age(learned, 60, 1, 3600.0) == 30 * 24
+    assert policies.default_max_age(learned, 5_000, 10, 3600.0) == 8 * 500
+    assert policies.default_max_age(policies.index(sources, 1, 3600.0), 60, 1, 3600.0) == NEVER
