@@ -311,7 +311,7 @@ def move_to_shared(new_site: Path, site: Path, shared: Path) -> None:
 
     Styles, scripts and fonts are thirty times as large as the page of a rerun. A copy is named by
     the hash of its content and never changed: sites with other static files have another copy, and
-    concurrent builds do not conflict. `made`: the new site, in a temporary folder.
+    concurrent builds do not conflict. `new_site`: the new site, in a temporary folder.
     """
     own = new_site / "_static"
     copy = shared / _digest((path for path in own.rglob("*") if path.is_file()), own)[:12]

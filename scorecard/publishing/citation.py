@@ -162,8 +162,8 @@ def format_bibtex(
 ) -> str:
     """Return a BibTeX entry that cites one figure or table.
 
-    `product`: its description, as `save_figure` or `save_table` wrote it; `part`: "figures" or
-    "tables"; `document`: False for a reader's own run: the entry then has its parameters and no
+    `product`: its description, as `save_figure` or `save_table` wrote it; `product_kind`: "figures"
+    or "tables"; `document`: False for a reader's own run: the entry then has its parameters and no
     URL.
     """
     note = edition.note

@@ -138,7 +138,7 @@ def describe_figure(product: Mapping[str, Any], location: PageLocation) -> Node:
 
 
 def describe_dataset(product: Mapping[str, Any], location: PageLocation, product_kind: str) -> Node:
-    """Return the JSON-LD node of a table (`part` "tables") or of saved data ("data")."""
+    """Return the JSON-LD node of a table (`product_kind` "tables") or of saved data ("data")."""
     id = product["id"]
     path = f"{product_kind}/{id}.csv"
     text = product["caption" if product_kind == "tables" else "description"]

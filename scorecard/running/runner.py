@@ -321,8 +321,8 @@ def make_rerun_job(
 ) -> Job:
     """Return the job of a rerun, after checking the reader's input.
 
-    `given`: parameters that differ from the notebook's defaults; `sources_path`, `trace_path`: the
-    reader's own files; `runs`: parent of the reruns' folders, which are named by a hash of the
+    `changes`: parameters that differ from the notebook's defaults; `sources_path`, `trace_path`:
+    the reader's own files; `runs`: parent of the reruns' folders, which are named by a hash of the
     input. Raises ParameterError if the notebook does not take what was given; ValueError if a file
     cannot be read, naming the row and the reason.
     """
