@@ -7,6 +7,7 @@ An arm is drawn with rewards uniform on (0, 1) for each action and state, and ke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -129,9 +130,14 @@ def play(
                 if family == "index":
                     scores = {"Whittle index": tables, **scores}
                 warm_up = int(WARM_UP * epochs)
-                run = {"epochs": epochs, "paths": paths, "warm_up": warm_up, "rng": rng}
-                found = simulate(chosen, scores, budget, **run)
-                for policy, earned in found.items():
+                run: dict[str, Any] = {
+                    "epochs": epochs,
+                    "paths": paths,
+                    "warm_up": warm_up,
+                    "rng": rng,
+                }
+                rewards = simulate(chosen, scores, budget, **run)
+                for policy, earned in rewards.items():
                     loss = 100 * (1 - earned.value / relaxed.bound)
                     rows.append((kind, family, number, policy, relaxed.bound, earned.value, loss))
     columns = ["kind", "family", "set", "policy", "bound", "reward", "loss"]
@@ -217,7 +223,7 @@ def save_losses(played: pd.DataFrame) -> pd.DataFrame:
             "loss": "100 (1 - reward/bound)",
         },
     )
-    means = losses(played)
+    means: Any = losses(played)  # typed tables of pandas know no columns
     for row in means.itertuples():
         name = row.policy.split()[0].lower() + ("" if row.family == "index" else "-without")
         save_value(
@@ -260,7 +266,7 @@ def save_losses(played: pd.DataFrame) -> pd.DataFrame:
 def save_exercises() -> None:
     """Save the numbers of the solutions."""
     kernel = np.array([[0.5, 0.5], [0.2, 0.8]])
-    arm = Arm([kernel, kernel], [[0.0, 1.0], [2.0, 1.5]])
+    arm = Arm(np.array([kernel, kernel]), np.array([[0.0, 1.0], [2.0, 1.5]]))
     index = certify_indexability(arm).index
     save_values("restart-any-arm-alike", {"first": index[0], "second": index[1]})
 

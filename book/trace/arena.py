@@ -431,7 +431,8 @@ def compare_traces(
     kind: str, table: pd.DataFrame, other: Mapping[str, Mapping[str, Service]], weights: Floats
 ) -> None:
     """Save which findings hold on the page's trace and on the other one."""
-    first = {f"{row.policy}-{row.size}": row.value for row in table.itertuples()}
+    rows: Any = table.itertuples()
+    first = {f"{row.policy}-{row.size}": float(row.value) for row in rows}
     second = {
         f"{name}-{size}": ratio_interval(one.outcome.weeks, played["index"].outcome.weeks, weights)[
             0
@@ -455,7 +456,7 @@ def compare_traces(
         f"this page plays, and {names[1]}.",
     )
     same = [name for name in FINDINGS if found[0][name] == found[1][name]]
-    facts = {f"other-{name}": value for name, value in found[1].items()}
+    facts: dict[str, float] = {f"other-{name}": value for name, value in found[1].items()}
     best = best_rules(second)
     facts |= {f"other-best-{size}": best[size] for size in SIZES}
     facts |= {f"other-forgetting-{size}": second[f"forgetting-{size}"] for size in SIZES}

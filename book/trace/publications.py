@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -191,7 +192,8 @@ def compare_traces(
 
     `table`: of `compare_with_index`; `second`: outcomes on the second trace.
     """
-    first = {(row.policy, row.size): row.ratio for row in table.itertuples()}
+    rows: Any = table.itertuples()
+    first = {(row.policy, row.size): row.ratio for row in rows}
     again = {
         (policy, size): ratio_interval(outcome.weeks, played["index"].weeks, weights)[0]
         for size, played in second.items()
