@@ -29,7 +29,8 @@ RERUNS = 16
 
 def _is_rerun(item):
     """Whether a test reruns a page at one of its points."""
-    return "rerun" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")
+    chosen = getattr(item, "callspec", None)
+    return chosen is not None and {"page", "number"} <= chosen.params.keys()
 
 
 def _point(item):
