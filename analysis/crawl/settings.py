@@ -184,7 +184,8 @@ def read_sources(path: str | PathLike[str], rates: bool = True) -> SourceList:
     if not path:
         raise ValueError("CRAWL_SOURCES must be a CSV file with the columns name, url and rates")
     try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+        checked = check_file("CRAWL_SOURCES", path)
+        frame = pd.read_csv(checked, dtype=str, keep_default_na=False, skipinitialspace=True)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError):
         frame = pd.DataFrame()
     if not rates and len(frame) and not {"arrival_rate", "decay_rate"} & set(frame.columns):
