@@ -338,10 +338,14 @@ def _write_archive(notebook: Path, beside: Sequence[Path]) -> None:
     """Write the archive of a page: files beside the notebook, and what it reads of the book."""
     code = "\n".join(c.source for c in nbformat.read(notebook, 4).cells if c.cell_type == "code")
     modules = fingerprint.modules_behind(find_imported_names(code))
-    sources = {fingerprint.source_file(m) for m in modules if m.split(".")[0] == BOOK.name}
-    sources |= {path for path in FOLDER.rglob("*") if path.is_file()}
     files = {path.name: path for path in beside}
-    files |= {path.relative_to(BOOK.parent).as_posix(): path for path in sources}
+    for module in modules:
+        if module.split(".")[0] == "book":
+            path = fingerprint.source_file(module)
+            folder = module if path.name == "__init__.py" else module.rpartition(".")[0]
+            files[f"{folder.replace('.', '/')}/{path.name}"] = path
+    prints = [path for path in FOLDER.rglob("*") if path.is_file()]
+    files |= {f"book/published/{path.relative_to(FOLDER).as_posix()}": path for path in prints}
     with zipfile.ZipFile(notebook.with_suffix(".zip"), "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
             # The bytes depend on names and contents only: an entry without a date has that of 1980.

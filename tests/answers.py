@@ -211,8 +211,8 @@ def narrowed():
             return found
         return found[0], *(as_place(part) for part in found[1:])
 
-    def diff(values, **options):
-        found = np.diff(values, **options)
+    def diff(values, *order, **options):
+        found = np.diff(values, *order, **options)
         narrow = getattr(values, "dtype", None) == np.int32 and found.dtype == np.int64
         return found.astype(np.int32) if narrow else found
 
