@@ -208,7 +208,15 @@ def _minimisers(dual, unit: float, count: int) -> tuple[float, float]:  # type: 
 
 
 def index_scores(arms: Sequence[Arm], discount: float = 1.0) -> list[Floats]:
-    """Return the Whittle index of every arm; errors as `whittle_index`."""
+    """Return the Whittle index of every arm; errors as `whittle_index`.
+
+    Examples
+    --------
+    >>> stay = [[1.0, 0.0], [0.0, 1.0]]
+    >>> arm = Arm([stay, stay], [[0.0, 0.0], [1.0, 2.0]])
+    >>> index_scores([arm], discount=0.9)[0].round(6).tolist()
+    [1.0, 2.0]
+    """
     check_arms(arms)
     return [whittle_index(arm, discount) for arm in arms]
 

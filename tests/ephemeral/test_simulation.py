@@ -123,7 +123,7 @@ def test_rounded_state_keeps_index():
         ({"budget": 0}, "budget must be"),
         ({"budget": 1.5}, "budget must be"),
         ({"horizon": 0}, "horizon must be an integer of at least 1"),
-        ({"policy": "witle"}, "policy must be one of whittle, theorem"),
+        ({"policy": "witle"}, "policy must be one of whittle"),
         ({"initial_state": "vacant"}, "initial_state must be one of empty, fresh, full"),
         ({"initial_state": [1, 2]}, r"initial_state must have shape \(4,\)"),
         ({"initial_state": [1, 2, 3, -1]}, r"initial_state\[3\]"),

@@ -163,7 +163,7 @@ def live(given: Demonstration) -> dict[str, Any]:
 
 
 def status(folder: Path) -> dict[str, str]:
-    """Return the status of a crawl; none where a busy machine has left no time to end an epoch."""
+    """Return the status of a crawl; none before a busy machine has begun it."""
     try:
         return {"status": Progress.read(folder).text()}
     except ValueError:

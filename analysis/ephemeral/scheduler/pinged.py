@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_array, check_integer, check_integers, check_kind, check_number
+from analysis.display import brief
 from analysis.ephemeral.scheduler.calendar.budget import ROOM, choose
 from analysis.ephemeral.scheduler.observed import MEMORY, SAFETY, content_at_index, rank_found
 from analysis.ephemeral.signals.model import each
@@ -31,6 +32,7 @@ NEVER = 2**62
 """Due epoch of a source that waits for a ping."""
 
 
+@brief
 class PingedScheduler:
     """Crawl in order of the Whittle index at the expected worth that pings and silence leave.
 

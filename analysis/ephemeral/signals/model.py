@@ -142,6 +142,7 @@ class Signals:
         return steady[:, None] + self.jump[:, None] * drawn
 
 
+@brief
 class SignalBelief:
     """Expected worth of what N sources hold, given all pings and crawls so far.
 

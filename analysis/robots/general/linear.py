@@ -100,7 +100,7 @@ def tune_rules(model: FleetControl) -> tuple[LinearRule, LinearRule]:
     --------
     >>> from analysis.robots import RobotKind
     >>> model = FleetControl((RobotKind(0.9, 1), RobotKind(0.4, 2)), 1.0, 3, 4.0)
-    >>> _, rule = tuned_rules(model)
+    >>> _, rule = tune_rules(model)
     >>> model.evaluate(rule.policy(model)).gain < 1.01 * model.solve().gain
     True
     """

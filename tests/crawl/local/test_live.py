@@ -69,9 +69,13 @@ def watched(given, pages, capsys):
     return state
 
 
-def test_unfinished_crawl_has_no_status(tmp_path):
+def test_unfinished_crawl_has_status(tmp_path):
     """As on a machine that is too busy to fetch anything in time."""
     Store(tmp_path).close()
+    assert "none has ended yet" in live.status(tmp_path)["status"]
+
+
+def test_folder_without_crawl_has_no_status(tmp_path):
     assert live.status(tmp_path) == {}
 
 

@@ -187,7 +187,7 @@ def test_scalar_index_is_the_vector_index():
     ("change", "message"),
     [
         ({"budget": 6}, r"budget must be an integer in \[1, 5\], got 6"),
-        ({"policy": "witle"}, "policy must be one of whittle, theorem, remark"),
+        ({"policy": "witle"}, "policy must be one of whittle"),
         ({"policy": "table"}, "policy must be one of"),
         ({"policy": IndexTable(np.ones((2, 3)), np.ones(2))}, "index for 5 sources, got 2"),
         ({"warm_up": 4}, r"warm_up must be an integer in \[0, 3\], got 4"),

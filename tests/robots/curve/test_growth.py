@@ -120,7 +120,7 @@ def test_search_meets_optimal_curves(rate):
     found = optimal_sequence(5, rate, 1, exact=True)
     for number in range(len(found)):
         curve = tuple(int(height) - 1 for height in found.policy(number)[:, :-1].sum(axis=0))
-        assert curve in search.known
+        assert curve in search.polynomials_of
 
 
 def test_divided_intervals_cover_line(monkeypatch):
