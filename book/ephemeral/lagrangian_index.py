@@ -31,7 +31,7 @@ from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.construction import timetable
 from analysis.results import Estimate
-from scorecard import COLOURS, figure, save_figure, save_table
+from scorecard import COLOURS, figure, format_plus_minus, save_figure, save_table
 
 #: Most sources of sets on which the rollout is played.
 ROLLED = 100
@@ -265,7 +265,7 @@ LABELS = {"whittle": "index", "lagrangian": "Lagrangian index", "rollout": "roll
 def _format_loss(losses: pd.Series) -> str:
     """Mean with its 95% interval over sets, in per cent."""
     estimate = Estimate.of(losses.to_numpy())
-    return f"{100 * estimate.value:.4f} ± {100 * estimate.half_width:.4f}%"
+    return f"{format_plus_minus(100 * estimate.value, 100 * estimate.half_width, 4)}%"
 
 
 def save_lockstep(frame: pd.DataFrame) -> None:
