@@ -17,7 +17,7 @@ import pytest
 
 from analysis.crawl import FeedServer, Frontier, IndexPolicy, Outcome, TurnPolicy
 from analysis.crawl.__main__ import main
-from analysis.crawl.run import POLICIES, Feed, next_rounds, read_list
+from analysis.crawl.run import ALL_NEW, POLICIES, Feed, next_rounds, read_list
 from analysis.crawl.storage.progress import (
     feeds_opml,
     feeds_page,
@@ -325,6 +325,39 @@ def test_feeds_of_a_page_are_discovered(tmp_path, server):
     assert [(feed["url"], feed["name"]) for feed in feeds] == [
         (url, f"T{i}") for i, url in enumerate(server.urls()[:2])
     ]
+
+
+class ChangingIds(BaseHTTPRequestHandler):
+    """A feed without dates; on the path ``/changing`` its ids are other ones at each request."""
+
+    requests = 0
+
+    def do_GET(self):
+        type(self).requests += 1
+        turn = self.requests if self.path == "/changing" else 0
+        items = "".join(f"<item><guid>{turn}-{i}</guid></item>" for i in range(5))
+        body = f"<rss version='2.0'><channel>{items}</channel></rss>".encode()
+        self.send_response(404 if "robots" in self.path else 200)
+        self.send_header("content-type", "application/rss+xml")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format, *args):
+        pass
+
+
+@pytest.mark.process
+def test_status_names_feeds_with_changing_ids(tmp_path):
+    with ThreadingHTTPServer(("127.0.0.1", 0), ChangingIds) as feeds:
+        threading.Thread(target=feeds.serve_forever, daemon=True).start()
+        urls = [f"http://127.0.0.1:{feeds.server_port}/{name}" for name in ("steady", "changing")]
+        (tmp_path / "feeds.txt").write_text("\n".join(urls))
+        run = ("run", "feeds.txt", "--local", "--every", "4s", "--rounds", "4", "--budget", "2")
+        assert ended(command(tmp_path, *run))[0] == 0
+        feeds.shutdown()
+    reasons = [rows_of(tmp_path / "items.state")[url]["reason"] for url in urls]
+    assert reasons == ["", ALL_NEW]
 
 
 def rows_of(folder):
