@@ -227,7 +227,7 @@ def remount(folder, how):
 
 def test_a_full_disk_is_told_and_leaves_the_last_book(played, tmp_path, capsys):
     book = played
-    with disk(tmp_path / "disk", "1m") as small:
+    with disk(tmp_path / "disk", "2m") as small:
         book.build = small / "build"
         assert book.make() == 0
         site = site_files(book)
