@@ -128,20 +128,20 @@ def _lead_to(rows: sparse.csr_array, rewards: Floats, policy: Ints, target: Ints
     reached = np.zeros(states, dtype=bool)
     reached[target] = True
     chain = policy_chain(rows, policy)
-    while (more := ~reached & ((chain @ reached.astype(float)) > 0)).any():
-        reached |= more
+    while (farther := ~reached & ((chain @ reached.astype(float)) > 0)).any():
+        reached |= farther
     while not reached.all():
         into = (rows @ reached.astype(float)).reshape(actions, states)
         into[~np.isfinite(rewards)] = 0.0
-        found = ~reached & (into.max(axis=0) > 0)
-        if not found.any():
+        leads = ~reached & (into.max(axis=0) > 0)
+        if not leads.any():
             state = int(np.flatnonzero(~reached)[0])
             raise ValueError(
                 "the problem must be weakly communicating: no policy leads from state "
                 f"{state} to the best recurrent class"
             )
-        policy[found] = into[:, found].argmax(axis=0)
-        reached |= found
+        policy[leads] = into[:, leads].argmax(axis=0)
+        reached |= leads
     return policy
 
 
@@ -206,18 +206,18 @@ def policy_iteration(
     for iteration in range(1, max_iterations + 1):
         chain = policy_chain(rows, policy)
         classes = recurrent_classes(chain)
-        kept = classes[0]
+        best_class = classes[0]
         if len(classes) > 1:
             gains = []
             for members in classes:
                 reference = int(np.searchsorted(members, most_visited(chain, members)))
-                inside = chain[members][:, members]
+                submatrix = chain[members][:, members]
                 reward = earned[policy[members], members]
-                gains.append(relative_values(inside, reward, reference)[0])
-            kept = classes[int(np.argmax(gains))]
-            policy = _lead_to(rows, earned, policy, kept)
+                gains.append(relative_values(submatrix, reward, reference)[0])
+            best_class = classes[int(np.argmax(gains))]
+            policy = _lead_to(rows, earned, policy, best_class)
             chain = policy_chain(rows, policy)
-        reference = most_visited(chain, kept)
+        reference = most_visited(chain, best_class)
         gain, bias = relative_values(chain, earned[policy, states], reference)
         values = action_values(rows, earned, bias)
         current = values[policy, states]

@@ -65,11 +65,13 @@ def _edges(name: str, chain: sparse.csr_array) -> sparse.csr_array:
         raise ValueError(f"{name} must be a square matrix of one state or more, got {chain.shape}")
     entries = sparse.coo_array(chain if sparse.issparse(chain) else check_array(name, chain))
     rates = check_array(name, entries.data)
-    kept = (entries.row != entries.col) & (rates != 0)
-    if (rates[kept] < 0).any():
-        raise ValueError(f"{name} must be non-negative off its diagonal, got {rates[kept].min()}")
-    places = (entries.row[kept], entries.col[kept])
-    return sparse.csr_array((rates[kept], places), shape=chain.shape)
+    off_diagonal = (entries.row != entries.col) & (rates != 0)
+    if (rates[off_diagonal] < 0).any():
+        raise ValueError(
+            f"{name} must be non-negative off its diagonal, got {rates[off_diagonal].min()}"
+        )
+    indices = (entries.row[off_diagonal], entries.col[off_diagonal])
+    return sparse.csr_array((rates[off_diagonal], indices), shape=chain.shape)
 
 
 def stationary_law(rates: sparse.csr_array, initial_state: int = 0) -> Floats:
@@ -107,9 +109,9 @@ def stationary_law(rates: sparse.csr_array, initial_state: int = 0) -> Floats:
     graph = _edges("rates", rates)
     initial_state = check_integer("initial_state", initial_state, 0, rates.shape[0] - 1)
     reached = csgraph.breadth_first_order(graph, initial_state, return_predecessors=False)
-    inside = np.zeros(rates.shape[0], dtype=bool)
-    inside[reached] = True
-    classes = [members for members in recurrent_classes(graph) if inside[members[0]]]
+    is_reached = np.zeros(rates.shape[0], dtype=bool)
+    is_reached[reached] = True
+    classes = [members for members in recurrent_classes(graph) if is_reached[members[0]]]
     if len(classes) > 1:
         raise ValueError(
             "initial_state must lead to one recurrent class, "
@@ -127,8 +129,8 @@ def _irreducible_law(rates: sparse.csr_array) -> Floats:
     if size > 1 and rates.data.min() / rates.data.max() < LEAST_RATIO:
         return _law_in_decimals(rates)
     order = np.asarray(csgraph.reverse_cuthill_mckee(rates), dtype=np.int64)
-    place = np.argsort(order)
-    source, target = (place[ends] for ends in rates.nonzero())
+    position = np.argsort(order)
+    source, target = (position[ends] for ends in rates.nonzero())
     width = int(np.abs(source - target).max(initial=0))
     if size * (2 * width + 1) > LARGEST_BAND:
         raise ValueError(

@@ -27,29 +27,29 @@ from analysis.mdp.problem import EPSILON, check_policy, check_rewards, largest
 from analysis.results import AverageSolution, NotConverged
 
 State = TypeVar("State")
-Given = TypeVar("Given")
+Output = TypeVar("Output")
 
 
 def follow_to_cycle(
-    step: Callable[[State], tuple[Given, State]],
+    step: Callable[[State], tuple[Output, State]],
     state: State,
     horizon: int,
     *,
     key: Callable[[State], Hashable],
-) -> tuple[list[Given], int | None]:
+) -> tuple[list[Output], int | None]:
     """Follow a deterministic system for at most `horizon` steps, until a state recurs.
 
     `step` takes a state and returns an output and the next state. `key` returns a hashable key of a
     state; it is called before each step, which may change the state in place. Returns the outputs,
     and the step from which on they repeat, None if no state recurred.
     """
-    seen: dict[Hashable, int] = {}
-    given: list[Given] = []
-    while (name := key(state)) not in seen and len(given) < horizon:
-        seen[name] = len(given)
-        one, state = step(state)
-        given.append(one)
-    return given, seen.get(name)
+    first_steps: dict[Hashable, int] = {}
+    outputs: list[Output] = []
+    while (state_key := key(state)) not in first_steps and len(outputs) < horizon:
+        first_steps[state_key] = len(outputs)
+        output, state = step(state)
+        outputs.append(output)
+    return outputs, first_steps.get(state_key)
 
 
 @njit

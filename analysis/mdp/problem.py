@@ -39,18 +39,18 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
             f"got {len(transitions)}"
         )
     matrices, wrong = [], np.isfinite(earned)
-    for action, given in enumerate(transitions):
+    for action, argument in enumerate(transitions):
         name = f"transitions[{action}]"
-        matrix = given if isinstance(given, SPARSE) else check_array(name, given)
+        matrix = argument if isinstance(argument, SPARSE) else check_array(name, argument)
         if matrix.shape != (states, states):
             raise ValueError(f"{name} must have shape ({states}, {states}), got {matrix.shape}")
         doubled = sparse.csr_array(matrix, dtype=np.float64)
         sums = np.asarray(doubled.sum(axis=1)).ravel()
-        _, apart = normalising_factors(given, sums)
+        _, apart = normalising_factors(argument, sums)
         wrong[action] &= apart
-        kept = apart | (np.abs(sums - 1) <= 16 * EPSILON)
-        divided = sparse.diags_array(1 / np.where(kept, 1.0, sums)) @ doubled
-        matrices.append(doubled if kept.all() else divided)
+        unscaled = apart | (np.abs(sums - 1) <= 16 * EPSILON)
+        divided = sparse.diags_array(1 / np.where(unscaled, 1.0, sums)) @ doubled
+        matrices.append(doubled if unscaled.all() else divided)
     rows = sparse.csr_array(sparse.vstack(matrices))
     if rows.nnz and rows.data.min() < -1e-12:
         raise ValueError(f"transitions must be non-negative, got {rows.data.min()}")
@@ -112,10 +112,10 @@ def largest(rewards: Floats) -> float:
 
 def most_visited(chain: sparse.csr_array, members: Ints) -> int:
     """Return a state among `members` of large stationary probability, as a reference."""
-    inside = chain[members][:, members].T.tocsr()
+    submatrix = chain[members][:, members].T.tocsr()
     mass = np.full(members.size, 1.0 / members.size)
     for _ in range(64):
-        mass = 0.5 * (mass + inside @ mass)
+        mass = 0.5 * (mass + submatrix @ mass)
     return int(members[mass.argmax()])
 
 
@@ -131,10 +131,10 @@ def relative_values(
     states = reward.size
     # As h(reference) = 0, the column of the reference state holds the coefficients of the gain.
     others = sparse.coo_array(sparse.eye_array(states) - chain)
-    kept = others.col != reference
-    entries = np.append(others.data[kept], np.ones(states))
-    rows = np.append(others.row[kept], np.arange(states))
-    columns = np.append(others.col[kept], np.full(states, reference))
+    not_reference = others.col != reference
+    entries = np.append(others.data[not_reference], np.ones(states))
+    rows = np.append(others.row[not_reference], np.arange(states))
+    columns = np.append(others.col[not_reference], np.full(states, reference))
     system = sparse.csc_array((entries, (rows, columns)), shape=chain.shape)
     try:
         factor = splu(system)

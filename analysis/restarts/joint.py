@@ -276,12 +276,12 @@ class JointModel:
 @lru_cache(maxsize=2)
 def _places(shape: tuple[int, ...], budget: int) -> Ints:
     """Return the places of joint states among an action's expectations, by action first."""
-    places = []
+    positions = []
     for action in combinations(range(len(shape)), budget):
-        kept = [1 if n in action else states for n, states in enumerate(shape)]
-        numbers = np.arange(prod(kept)).reshape(kept)
-        places.append(np.broadcast_to(numbers, shape).ravel())
-    return np.stack(places)
+        sizes = [1 if n in action else states for n, states in enumerate(shape)]
+        numbers = np.arange(prod(sizes)).reshape(sizes)
+        positions.append(np.broadcast_to(numbers, shape).ravel())
+    return np.stack(positions)
 
 
 def solve_joint(

@@ -53,9 +53,9 @@ def count_statement_checks(number: int, others: int, seed: int) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "at optima": [right[name].cases for name in STATEMENTS],
-            "of them true": [right[name].given - right[name].failed for name in STATEMENTS],
-            "hypotheses elsewhere": [wrong[name].given for name in STATEMENTS],
-            "conclusions": [wrong[name].given - wrong[name].failed for name in STATEMENTS],
+            "of them true": [right[name].assumed - right[name].failed for name in STATEMENTS],
+            "hypotheses elsewhere": [wrong[name].assumed for name in STATEMENTS],
+            "conclusions": [wrong[name].assumed - wrong[name].failed for name in STATEMENTS],
         },
         index=pd.Index(STATEMENTS, name="statement"),
     )

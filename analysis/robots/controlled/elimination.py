@@ -25,11 +25,11 @@ LONG_CYCLE = 1e4
 
 
 @njit
-def _largest_product(left: Floats, right: Floats) -> int:
+def _largest_product(factors: Floats, others: Floats) -> int:
     """Return where the product of two arrays is largest."""
     largest = 0
-    for position in range(left.size):
-        if left[position] * right[position] > left[largest] * right[largest]:
+    for position in range(factors.size):
+        if factors[position] * others[position] > factors[largest] * others[largest]:
             largest = position
     return largest
 

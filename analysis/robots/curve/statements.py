@@ -20,8 +20,8 @@ from analysis.robots.curve.values import CurveValues
 class Case(NamedTuple):
     """One place of one statement: whether its hypotheses and its conclusion hold there."""
 
-    place: Box
-    given: bool
+    state: Box
+    assumed: bool
     holds: bool
 
 
@@ -55,20 +55,20 @@ def early_start(x: CurveValues) -> Iterator[Case]:
         )
         yield Case((q, r), chained[q, r], x.v(q + 1, r) <= x.v(q, r + 1) - x.gain)
     least = all(_is_least(x, q, r) for q, r in early)
-    given = (
+    assumed = (
         least and all(chained.values()) and all(x.u(q + 1, r) <= x.v(q + 1, r) for q, r in early)
     )
     for q, r in early:
         if (q, r) != (0, 0):
-            yield Case((q, r), given, x.d(q, r) < 0)
+            yield Case((q, r), assumed, x.d(q, r) < 0)
 
 
 def last_robot(x: CurveValues) -> Iterator[Case]:
     """Check d(K, N-1) >= (lambda_N - lambda_(N-1)) / (1 + lambda_N)."""
     k, r = x.capacity, x.robots - 1
-    given = _is_least(x, k, r) and x.u(k - 1, r) <= x.v(k - 1, r + 1)
-    given = given and (r == 0 or x.u(k, r - 1) <= x.v(k, r))
-    yield Case((k, r), given, x.d(k, r) >= (x.rates[-1] - x.rates[-2]) / (1 + x.rates[-1]))
+    assumed = _is_least(x, k, r) and x.u(k - 1, r) <= x.v(k - 1, r + 1)
+    assumed = assumed and (r == 0 or x.u(k, r - 1) <= x.v(k, r))
+    yield Case((k, r), assumed, x.d(k, r) >= (x.rates[-1] - x.rates[-2]) / (1 + x.rates[-1]))
 
 
 def tables(x: CurveValues) -> Iterator[Case]:
@@ -103,11 +103,11 @@ def steps_along(x: CurveValues) -> Iterator[Case]:
             reached = x.e(before - i, r) if i < fall else x.along(r)
             yield Case((before - i, r), True, reached == value)
         if fall == 0:
-            given = height in (-1, x.capacity) or (x.d(height + 1, r - 1) >= 0 >= x.d(height, r))
-            yield Case((height, r), given, x.along(r) >= start)
+            assumed = height in (-1, x.capacity) or (x.d(height + 1, r - 1) >= 0 >= x.d(height, r))
+            yield Case((height, r), assumed, x.along(r) >= start)
         if before >= 1:
-            given = not x.on(before - 1, r) or x.d(before - 1, r) <= 0
-            yield Case((before - 1, r), given, x.e(before - 1, r) <= x.onwards(r, start))
+            assumed = not x.on(before - 1, r) or x.d(before - 1, r) <= 0
+            yield Case((before - 1, r), assumed, x.e(before - 1, r) <= x.onwards(r, start))
         if before == 0:
             yield Case((0, r), True, x.onwards(r, start) == -x.gamma)
     full = x.f(0) == x.capacity
@@ -116,38 +116,38 @@ def steps_along(x: CurveValues) -> Iterator[Case]:
 
 def steps_fall(x: CurveValues) -> Iterator[Case]:
     """Check F_r(A_(r-1)) < A_(r-1)."""
-    given = x.gain > 0 and _flat_rows_rise(x)
+    assumed = x.gain > 0 and _flat_rows_rise(x)
     for r in range(1, x.robots + 1):
         if x.f(r - 1) >= 0:
             start = x.along(r - 1)
-            yield Case((x.f(r - 1), r), given, x.onwards(r, start) < start)
+            yield Case((x.f(r - 1), r), assumed, x.onwards(r, start) < start)
 
 
 def page_less_than_lost(x: CurveValues) -> Iterator[Case]:
     """Check that one page more costs less than a lost page: e < 1."""
-    places = [(q, r) for q, r in _states(x) if q < x.capacity]
-    least = all(x.u(q + 1, r) <= x.v(q + 1, r + x.on(q, r)) for q, r in [*places, (0, 0)])
-    given = least and all(x.u(0, r) <= x.v(0, r) for r in range(1, x.robots + 1))
-    for q, r in places:
-        yield Case((q, r), given, x.e(q, r) < 1)
+    states = [(q, r) for q, r in _states(x) if q < x.capacity]
+    least = all(x.u(q + 1, r) <= x.v(q + 1, r + x.on(q, r)) for q, r in [*states, (0, 0)])
+    assumed = least and all(x.u(0, r) <= x.v(0, r) for r in range(1, x.robots + 1))
+    for q, r in states:
+        yield Case((q, r), assumed, x.e(q, r) < 1)
 
 
 def convex(x: CurveValues) -> Iterator[Case]:
     """Check that V is strictly convex in q on T, and that e exceeds A_r beyond the curve."""
-    given = _all_hold(page_less_than_lost(x)) and _all_hold(steps_fall(x)) and _inside_steps(x)
-    given = given and _flat_rows_rise(x) and _rises_at_empty_queue(x)
+    assumed = _all_hold(page_less_than_lost(x)) and _all_hold(steps_fall(x)) and _inside_steps(x)
+    assumed = assumed and _flat_rows_rise(x) and _rises_at_empty_queue(x)
     for r in range(1, x.robots):
         if x.f(r - 1) == x.f(r) < x.capacity:
-            given = given and x.d(x.f(r) + 1, r - 1) >= 0
+            assumed = assumed and x.d(x.f(r) + 1, r - 1) >= 0
         if r >= x.capacity and x.on(0, r):
-            given = given and x.d(0, r) <= 0
+            assumed = assumed and x.d(0, r) <= 0
     for r in range(x.robots + 1):
         height = x.f(r)
         if height < x.capacity:
-            yield Case((height, r), given, x.e(height + 1, r) > x.along(r))
+            yield Case((height, r), assumed, x.e(height + 1, r) > x.along(r))
         for q in range(x.capacity):
             if x.inside(q, r) and (q, r) != (0, 0):
-                yield Case((q, r), given, x.c(q, r) > 0)
+                yield Case((q, r), assumed, x.c(q, r) > 0)
 
 
 def rows_rise(x: CurveValues) -> Iterator[Case]:
@@ -172,23 +172,23 @@ def rows_rise(x: CurveValues) -> Iterator[Case]:
             rates = 1 / x.rates[r] - 1 / x.rates[r + 1]
             yield Case((q, r), x.gamma > x.gain, s == (x.gamma - x.gain) * rates > 0)
         else:
-            given = _second_off(x, q, r) and _first_on(x, q, r)
-            given = given and x.e(q + 1, r) > x.along(r)
+            assumed = _second_off(x, q, r) and _first_on(x, q, r)
+            assumed = assumed and x.e(q + 1, r) > x.along(r)
             step = x.rates[r + 1] - x.rates[r]
             positive = (1 + x.rates[r]) * s + step * x.d(q + 1, r) > 0
             strict = s > 0 or not x.d(q, r) <= 0 <= x.d(q + 1, r)
-            yield Case((q, r), given, positive and strict)
+            yield Case((q, r), assumed, positive and strict)
 
 
 def columns_rise(x: CurveValues) -> Iterator[Case]:
     """Check that d rises in each column on T, strictly for q < K, and not from 0 to 0."""
-    given = all(x.s(q, r) > 0 for q, r in _columns(x) if q < x.capacity) and all(
+    assumed = all(x.s(q, r) > 0 for q, r in _columns(x) if q < x.capacity) and all(
         _edge_fits(x, q, r) for q, r in _pairs(x) if r <= x.robots - 2
     )
     for q, r in _columns(x):
         rise = x.rho(q, r)
         zeros = x.d(q, r) == 0 == x.d(q, r + 1)
-        yield Case((q, r), given, rise > 0 if q < x.capacity else rise >= 0 and not zeros)
+        yield Case((q, r), assumed, rise > 0 if q < x.capacity else rise >= 0 and not zeros)
 
 
 def one_class(x: CurveValues) -> Iterator[Case]:
@@ -213,15 +213,15 @@ def falls_by_one(x: CurveValues) -> Iterator[Case]:
             above = x.delta(height + 1, r - 1) if r else 0
             below = _difference(x, height - 2, r + 1)
             worst = x.d(height - 1, r + 1)
-            given = x.gain > 0 and x.d(height, r) <= 0 <= above and below <= max(worst, 0)
-            yield Case((height - 1, r + 1), given, worst < 0)
+            assumed = x.gain > 0 and x.d(height, r) <= 0 <= above and below <= max(worst, 0)
+            yield Case((height - 1, r + 1), assumed, worst < 0)
 
 
 def gap_below_one(x: CurveValues) -> Iterator[Case]:
     """Check that one robot more costs less than a lost page: d < 1."""
-    given = _all_hold(page_less_than_lost(x)) and all(x.u(q, r) <= x.v(q, r) for q, r in x.boxes)
+    assumed = _all_hold(page_less_than_lost(x)) and all(x.u(q, r) <= x.v(q, r) for q, r in x.boxes)
     for q, r in x.boxes:
-        yield Case((q, r), given, x.d(q, r) < 1)
+        yield Case((q, r), assumed, x.d(q, r) < 1)
 
 
 #: The statements by their names, in the order of the proof.
@@ -246,20 +246,20 @@ class Count(NamedTuple):
     """Cases of a statement over many values: all, those that are given, those of them that fail."""
 
     cases: int
-    given: int
+    assumed: int
     failed: int
 
 
 def tally(values: Iterable[CurveValues]) -> dict[str, Count]:
     """Count the cases of each statement over many values."""
-    found = dict.fromkeys(STATEMENTS, Count(0, 0, 0))
+    counts = dict.fromkeys(STATEMENTS, Count(0, 0, 0))
     for x in values:
         for name, statement in STATEMENTS.items():
             for case in statement(x):
-                cases, given, failed = found[name]
-                failed += case.given and not case.holds
-                found[name] = Count(cases + 1, given + case.given, failed)
-    return found
+                cases, assumed, failed = counts[name]
+                failed += case.assumed and not case.holds
+                counts[name] = Count(cases + 1, assumed + case.assumed, failed)
+    return counts
 
 
 def _states(x: CurveValues) -> Iterator[Box]:

@@ -255,7 +255,7 @@ def optimal_curve(rates: Sequence[Any], capacity: int, gamma: Any) -> CurveLine:
 def _as_curve(table: Bools) -> Curve:
     """Return the curve of a table of decisions, shape (K + 1, N)."""
     heights = tuple(int(height) - 1 for height in table.sum(axis=0))
-    falls = all(left >= right for left, right in pairwise(heights))
+    falls = all(earlier >= later for earlier, later in pairwise(heights))
     if not falls or (np.arange(len(table))[:, None] <= heights).tolist() != table.tolist():
         raise ValueError(f"the optimal policy must be a switching curve, got {table.tolist()}")
     return heights
@@ -331,7 +331,7 @@ def _neighbour(rng: random.Random, curve: Curve, capacity: int) -> Curve:
     allowed = [
         heights
         for heights in changed
-        if all(left >= right for left, right in pairwise((capacity, *heights)))
+        if all(earlier >= later for earlier, later in pairwise((capacity, *heights)))
         and all(heights[r] >= max(-1, capacity - 1 - r) for r in rows)
     ]
     return rng.choice(allowed)

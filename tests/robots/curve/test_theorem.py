@@ -30,13 +30,13 @@ from book.robots.robots_curve import SHARED
 def _assert_all_hold(values):
     found = tally(values)
     assert {name: count.failed for name, count in found.items() if count.failed} == {}
-    assert all(count.given == count.cases > 0 for count in found.values()), found
+    assert all(count.assumed == count.cases > 0 for count in found.values()), found
 
 
 def _assert_all_follow(values, least):
     found = tally(values)
     assert {name: count.failed for name, count in found.items() if count.failed} == {}
-    assert min(count.given for count in found.values()) >= least, found
+    assert min(count.assumed for count in found.values()) >= least, found
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +233,7 @@ def _shared_at_breakpoints():
 def test_concave_rates_break_columns():
     found = tally(list(_shared_at_breakpoints()))
     assert {name for name, count in found.items() if count.failed} == {"Columns"}
-    assert all(count.given == count.cases for count in found.values())
+    assert all(count.assumed == count.cases for count in found.values())
 
 
 def test_concave_rates_lose_curve():
