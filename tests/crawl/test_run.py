@@ -247,7 +247,7 @@ def test_crawl_from_empty_folder(tmp_path, server):
 
 
 @pytest.mark.process
-def test_local_feeds_are_refused_once_and_then_fetched(tmp_path, server):
+def test_local_feeds_need_permission(tmp_path, server):
     """The reason names the option; with it, all of them are fetched at once."""
     (tmp_path / "feeds.txt").write_text("\n".join(server.urls()))
     run = ("run", "feeds.txt", "--rounds", "1", "--budget", "1", "--every", "5s")

@@ -95,7 +95,7 @@ def test_records_of_several_notebooks_make_one_scorecard(start_run):
         (keep_data, "first-instances"),
     ],
 )
-def test_what_two_notebooks_leave_under_one_id_fails(start_run, leave, said):
+def test_shared_id_is_refused(start_run, leave, said):
     first = start_run("first", notebook="part/first")
     leave()
     second = start_run("second", notebook="part/second")
@@ -123,7 +123,7 @@ def test_a_row_without_a_record_fails(start_run):
         gather(folder)
 
 
-def test_a_record_that_cannot_stand_for_its_row_fails(start_run):
+def test_unfit_record_is_refused(start_run):
     folder = start_run()
     record("X-1", 2.5, explained=2.0, because="another number", independent=2.5)
     record("X-2", False)
@@ -133,7 +133,7 @@ def test_a_record_that_cannot_stand_for_its_row_fails(start_run):
     assert "X-2: its verdict needs evidence" in str(failed.value)  # every problem is named
 
 
-def test_a_number_that_differs_does_not_fail_but_shows(start_run):
+def test_differing_number_is_shown(start_run):
     folder = start_run()
     record_all(number=1.6)
     assert gather(folder).verdicts["X-1"]["verdict"] == "differs"
@@ -147,7 +147,7 @@ def test_a_number_that_differs_does_not_fail_but_shows(start_run):
         ({"context": "motivation"}, "context"),
     ],
 )
-def test_an_erratum_stands_on_a_verdict_that_shows_an_error(start_run, fields, verdict):
+def test_erratum_needs_failing_verdict(start_run, fields, verdict):
     folder = start_run()
     record("X-1", 1.5)
     record("X-2", **fields)
@@ -196,7 +196,7 @@ def test_a_correction_quotes_computed_numbers(start_run, monkeypatch):
     assert row["corrected"] == "2.2 and 0.333, 7"
 
 
-def test_what_does_not_hold_has_an_erratum_or_a_reason_why_not(start_run, monkeypatch):
+def test_failed_row_needs_erratum(start_run, monkeypatch):
     without = {}
     monkeypatch.setattr(collating, "errata", dict)
     monkeypatch.setattr(collating, "no_erratum", lambda: without)
@@ -212,7 +212,7 @@ def test_what_does_not_hold_has_an_erratum_or_a_reason_why_not(start_run, monkey
         gather(folder)
 
 
-def test_errata_stand_by_weight_and_then_by_kind(start_run, monkeypatch):
+def test_errata_are_ordered(start_run, monkeypatch):
     typos = {
         "E-1": (True, "notation"),
         "E-2": (True, "result"),
@@ -230,21 +230,21 @@ def test_errata_stand_by_weight_and_then_by_kind(start_run, monkeypatch):
     assert [row["id"] for row in rows] == ["E-4", "E-2", "E-3", "E-1"]
 
 
-def test_a_rerun_with_other_parameters_feeds_no_scorecard(start_run):
+def test_rerun_feeds_no_scorecard(start_run):
     folder = start_run(document=False)
     record_all()  # even where a notebook forgets to ask whose parameters it has
     found = gather(folder, document=False, complete=False)
     assert found.verdicts == {}
 
 
-def test_one_notebook_alone_judges_its_own_rows_only(start_run):
+def test_notebook_judges_own_rows(start_run):
     folder = start_run()
     record("X-1", 1.5)
     assert list(gather(folder, complete=False).verdicts) == ["X-1"]
 
 
 @pytest.mark.parametrize("kind", ["theorem", "proposition", "lemma", "corollary"])
-def test_a_proof_is_a_theorem_of_the_book(start_run, monkeypatch, tmp_path, kind):
+def test_proof_names_theorem(start_run, monkeypatch, tmp_path, kind):
     (tmp_path / "part").mkdir()
     page = tmp_path / "part/page.md"
     page.write_text(f"```{{prf:{kind}}} Its title\n:label: the-theorem\n\nWords.\n```\n")

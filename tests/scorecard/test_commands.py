@@ -43,7 +43,7 @@ def refused(capsys, *arguments):
     return line
 
 
-def test_a_misspelt_parameter_is_named_with_those_that_there_are(capsys):
+def test_misspelt_parameter_lists_known(capsys):
     said = refused(capsys, "run", "four-sources", "--parameters", "budgte=2")
     assert "'budgte'" in said
     for name in find_notebook("four-sources").parameters:
@@ -72,13 +72,13 @@ def test_wrong_parameters_are_refused(capsys, given, said):
 
 
 @pytest.mark.parametrize("name", ["five-sources", "../../x", "four-sources\n", "\x1b[31m"])
-def test_a_notebook_that_is_not_there_is_refused(capsys, name):
+def test_missing_notebook_is_refused(capsys, name):
     said = refused(capsys, "run", name)
     assert "four-sources" in said
     assert said.isprintable()
 
 
-def test_what_a_reader_types_does_nothing_to_a_terminal(capsys, tmp_path):
+def test_typed_text_is_printable(capsys, tmp_path):
     path = tmp_path / "my.csv"
     path.write_text("name,arrival_rate,\x1b[2Jrate,decay_rate\na,1,1,1\n")
     said = refused(capsys, "run", "four-sources", "--sources", str(path))
@@ -105,7 +105,7 @@ def test_what_a_reader_types_does_nothing_to_a_terminal(capsys, tmp_path):
         (None, ["my.csv"]),
     ],
 )
-def test_a_wrong_file_of_sources_gets_row_column_and_reason(capsys, tmp_path, content, said):
+def test_wrong_sources_name_row(capsys, tmp_path, content, said):
     path = tmp_path / "my.csv"
     if content is not None:
         path.write_text(content, encoding="latin-1")
@@ -121,7 +121,7 @@ def test_the_range_follows_the_readers_sources(capsys, tmp_path):
     assert "budget must be in [1, 3], got 4" in refused(capsys, "run", "four-sources", *given)
 
 
-def test_a_trace_goes_where_one_is_taken_and_is_not_empty(capsys, tmp_path):
+def test_trace_needs_page_and_rows(capsys, tmp_path):
     said = refused(capsys, "run", "four-sources", "--trace", "my.csv")
     assert said == "error: four-sources takes no trace: leave TRACE out"
     said = refused(capsys, "run", "your-trace", "--parameters", "trace=my.csv")
@@ -132,7 +132,7 @@ def test_a_trace_goes_where_one_is_taken_and_is_not_empty(capsys, tmp_path):
     assert "none.csv" in refused(capsys, "run", "your-trace", "--trace", "none.csv")
 
 
-def test_a_notebook_that_takes_no_sources_says_so(capsys, tmp_path, monkeypatch):
+def test_unused_sources_are_refused(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(notebooks, "BOOK", tmp_path)
     (tmp_path / "plain.md").write_text("---\nkernelspec: {name: python3}\n---\n\n# A page\n")
     (tmp_path / "_toc.yml").write_text("parts: []")
@@ -140,7 +140,7 @@ def test_a_notebook_that_takes_no_sources_says_so(capsys, tmp_path, monkeypatch)
     assert said == "error: plain takes no sources: leave SOURCES out"
 
 
-def test_a_second_book_at_the_same_time_is_refused(capsys, tmp_path):
+def test_second_book_is_refused(capsys, tmp_path):
     with lock_build(tmp_path / "build"):
         assert "another build is running" in refused(capsys, "book")
 
@@ -180,7 +180,7 @@ def test_fewer_than_one_worker_is_refused(capsys, monkeypatch):
     assert "workers" in refused(capsys, "book", "--workers", "-1")
 
 
-def test_serving_without_a_book_says_what_to_do(capsys):
+def test_serve_needs_book(capsys):
     assert "make book" in refused(capsys, "serve")
 
 
@@ -196,18 +196,18 @@ def test_a_port_in_use_gives_one_sentence(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("port", ["65536", "99999", "-1"])
-def test_a_port_that_there_is_not_gives_one_sentence(capsys, tmp_path, port):
+def test_impossible_port_is_refused(capsys, tmp_path, port):
     (tmp_path / "build/html").mkdir(parents=True)
     said = refused(capsys, "serve", "--port", port)
     assert said == f"error: port must be in [0, 65535], got {port}"
 
 
-def test_printing_without_a_browser_says_what_is_missing(capsys, monkeypatch):
+def test_pdf_needs_browser(capsys, monkeypatch):
     monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
     assert "chromium" in refused(capsys, "pdf")
 
 
-def test_an_interrupt_is_told_and_has_a_status_of_its_own(capsys, monkeypatch):
+def test_interrupt_has_own_status(capsys, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -247,7 +247,7 @@ def small_book(tmp_path, monkeypatch):
     return result
 
 
-def test_times_and_bytes_are_kept_for_the_next_estimate(capsys, small_book):
+def test_times_are_kept(capsys, small_book):
     assert commands.main(["times", "--profile", "quick"]) == 0
     quick = {"seconds": {"plain": 12.5}, "compilation": 0, "bytes": {"results": 5, "pages": 0}}
     assert notebooks.read_statistics() == {
@@ -307,9 +307,7 @@ def test_the_status_reaches_the_shell():
     assert "Traceback" not in done.stderr
 
 
-def test_a_release_of_a_book_that_fails_is_tried_once_and_not_blamed_on_the_pdf(
-    monkeypatch, tmp_path, capsys
-):
+def test_failed_release_names_notebook(monkeypatch, tmp_path, capsys):
     made = []
 
     def fail(profile):
@@ -325,12 +323,12 @@ def test_a_release_of_a_book_that_fails_is_tried_once_and_not_blamed_on_the_pdf(
     assert "PDF" not in said.out + said.err
 
 
-def test_the_quick_profile_never_touches_the_published_book():
+def test_quick_profile_has_own_folder():
     assert paths.build_folder("quick") != paths.build_folder("paper")
     assert paths.build_folder("quick") / "html" != paths.build_folder("paper") / "html"
 
 
-def test_a_tree_that_changes_while_the_book_is_built_is_not_published(monkeypatch, capsys):
+def test_changed_tree_is_not_released(monkeypatch, capsys):
     seen = iter(["abc", "abc (with uncommitted changes)"])
     monkeypatch.setattr(commands, "read_edition", lambda: Edition(next(seen), "2026-01-01", ""))
     monkeypatch.setattr(commands, "tags_of_commit", lambda: [release_tag()])
@@ -342,7 +340,7 @@ def test_a_tree_that_changes_while_the_book_is_built_is_not_published(monkeypatc
 
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_while_the_libraries_load_is_told_in_one_sentence(tmp_path, number):
+def test_early_interrupt_is_one_sentence(tmp_path, number):
     # The first module that the command loads says that it has begun.
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
@@ -369,7 +367,7 @@ def test_an_interrupt_while_the_libraries_load_is_told_in_one_sentence(tmp_path,
         assert (started.returncode, said) == (130, f"{INTERRUPTED}\n")
 
 
-def test_a_run_that_fails_leaves_no_empty_folder(tmp_path):
+def test_failed_run_leaves_no_folder(tmp_path):
     with pytest.raises(RuntimeError, match="failed"), lock_build(tmp_path / "runs/first"):
         raise RuntimeError("failed")
     assert list((tmp_path / "runs").iterdir()) == []

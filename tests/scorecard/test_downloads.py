@@ -47,7 +47,7 @@ def path(tmp_path):
     return path
 
 
-def test_a_download_names_the_package_first_and_has_its_pictures(path):
+def test_download_names_package(path):
     notebook = nbformat.read(path, 4)
     nbformat.validate(notebook)
     first, words, code = notebook.cells  # nothing is left of the label, and its cell is gone
@@ -67,7 +67,7 @@ def script(path):
     return "\n".join(c.source for c in nbformat.read(path, 4).cells if c.cell_type == "code")
 
 
-def test_a_download_says_how_to_get_the_package_where_it_is_missing(path, tmp_path):
+def test_download_explains_missing_package(path, tmp_path):
     said = subprocess.run(
         [sys.executable, "-S", "-c", script(path)], cwd=tmp_path, capture_output=True, text=True,
         env={},
@@ -78,7 +78,7 @@ def test_a_download_says_how_to_get_the_package_where_it_is_missing(path, tmp_pa
     assert "Traceback" not in said.stderr
 
 
-def test_a_download_says_when_the_package_is_of_another_version(path, tmp_path):
+def test_download_reports_other_version(path, tmp_path):
     (tmp_path / "analysis.py").write_text('__version__ = "9.9"\n')
     (tmp_path / "book.py").touch()
     (tmp_path / "sources.csv").touch()
@@ -89,7 +89,7 @@ def test_a_download_says_when_the_package_is_of_another_version(path, tmp_path):
     assert "9.9" in said.stdout.splitlines()[0]
 
 
-def test_a_download_names_the_file_that_it_reads_and_asks_for_it(path, tmp_path):
+def test_download_names_its_file(path, tmp_path):
     assert f"sources.csv, SHA-256 {FILE['sha256']}" in script(path)
     (tmp_path / "analysis.py").write_text(f'__version__ = "{__version__}"\n')
     (tmp_path / "book.py").touch()

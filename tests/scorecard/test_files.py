@@ -65,7 +65,7 @@ subprocess.run(command, preexec_fn=exit_with_parent)
 
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's end")
-def test_a_program_ends_with_the_build_that_was_killed(tmp_path):
+def test_child_ends_with_parent(tmp_path):
     path = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = subprocess.Popen([sys.executable, "-c", PARENT], cwd=tmp_path, env=path)
     while not (tmp_path / "pid").exists():

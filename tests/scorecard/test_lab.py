@@ -21,7 +21,7 @@ def texts(folder):
     return {path.name: path.read_text() for path in folder.glob("*.ipynb")}
 
 
-def test_a_new_book_brings_new_copies_but_a_readers_changes_stay(build):
+def test_new_book_keeps_readers_changes(build):
     folder = copy_notebooks(build)
     assert texts(folder) == {"one.ipynb": "one, first", "two.ipynb": "two, first"}
     (folder / "one.ipynb").write_text("mine")
@@ -31,7 +31,7 @@ def test_a_new_book_brings_new_copies_but_a_readers_changes_stay(build):
     assert (build / "html/notebooks/one.ipynb").read_text() == "one, second"
 
 
-def test_without_a_book_there_is_nothing_to_open(tmp_path):
+def test_lab_needs_book(tmp_path):
     with pytest.raises(RuntimeError, match="make book"):
         copy_notebooks(tmp_path)
 

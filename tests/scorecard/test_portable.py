@@ -86,13 +86,13 @@ def test_markdown_becomes_plain(page, text, plain):
     assert page().plain(text) == plain
 
 
-def test_what_is_true_of_the_documents_only_is_left_out_of_a_rerun(page):
+def test_rerun_omits_document_text(page):
     text = "```{document-only}\nIt holds.\n```\n\nAlways."
     assert page().plain(text) == "It holds.\n\nAlways."
     assert page(document=False).plain(text) == "Always."
 
 
-def test_references_are_links_where_the_book_has_an_address(page):
+def test_references_become_links(page):
     text = page("https://book.example").plain("{ref}`model`, {eq}`eq-cost`, {ref}`w <model>`")
     there = "https://book.example/part/model.html"
     assert (
@@ -100,7 +100,7 @@ def test_references_are_links_where_the_book_has_an_address(page):
     )
 
 
-def test_a_figure_is_attached_with_its_number_caption_and_alt_text(page):
+def test_figure_is_attached(page):
     page = page()
     text = page.plain("```{repro-figure} page-line\n```")
     assert text == "![A \\[rising\\] line.](attachment:page-line.png)\n\n**Fig. 3** A *line*."
@@ -110,7 +110,7 @@ def test_a_figure_is_attached_with_its_number_caption_and_alt_text(page):
 @pytest.mark.parametrize(
     "name", ["<img src=x>", "a & b &lt;", "`x`", "*b* _i_ __", "$x$", "\\[x\\]"]
 )
-def test_the_alt_text_of_a_figure_is_text(page, name):
+def test_alt_text_is_text(page, name):
     figure = {"alt": f"A line of {name}.", "caption": "A line."}
     text = page(figures={"page-line": figure}).plain("```{repro-figure} page-line\n```")
     (shown, *_) = MarkdownIt().parse(text)[1].children
@@ -120,14 +120,14 @@ def test_the_alt_text_of_a_figure_is_text(page, name):
     assert "$" not in text.replace("\\$", "")  # Jupyter looks for mathematics before Markdown
 
 
-def test_a_role_in_a_caption_is_a_readers_word(page):
+def test_caption_role_is_text(page):
     """A source may be named like a role; it is no number of the book."""
     named = {"alt": "A line.", "caption": "The source {value}`no-such:d` rises."}
     plain = page(figures={"page-line": named}).plain("```{repro-figure} page-line\n```")
     assert "{value}`no-such:d` rises" in plain
 
 
-def test_the_rows_of_a_page_are_a_table(page):
+def test_rows_become_table(page):
     head, line, row = page().plain("```{verdicts}\n```").split("\n")
     assert head.count("|") == line.count("|") == 6
     assert "explained" in row
@@ -135,7 +135,7 @@ def test_the_rows_of_a_page_are_a_table(page):
     assert page(verdicts={}).plain("```{verdicts}\n```") == ""
 
 
-def test_the_works_that_a_page_cites_are_listed_once(page):
+def test_cited_works_are_listed(page):
     page = page()
     page.plain("{cite:p}`one` and {cite:t}`one`")
     assert page.references() == (
@@ -143,6 +143,6 @@ def test_the_works_that_a_page_cites_are_listed_once(page):
     )
 
 
-def test_a_number_that_is_not_there_is_no_silent_gap(page):
+def test_missing_number_is_refused(page):
     with pytest.raises(KeyError):
         page().plain("{value}`loss`")

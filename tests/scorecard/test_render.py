@@ -63,7 +63,7 @@ def test_nothing_is_rendered_twice(found, sphinx, tmp_path):
     assert len(sphinx) == 3
 
 
-def test_the_files_beside_the_pages_are_in_both_places(found, sphinx, tmp_path):
+def test_site_files_are_copied(found, sphinx, tmp_path):
     render_book(found, tmp_path)
     for name in ("scorecard.csv", "errata.csv", "figures.json", "manifest.json"):
         assert (tmp_path / name).read_bytes() == (tmp_path / "html" / name).read_bytes()
@@ -72,7 +72,7 @@ def test_the_files_beside_the_pages_are_in_both_places(found, sphinx, tmp_path):
 
 
 @pytest.mark.parametrize("error", [RenderFailed("warnings"), KeyboardInterrupt()])
-def test_a_failed_build_leaves_the_last_good_book(found, sphinx, tmp_path, monkeypatch, error):
+def test_failed_build_keeps_book(found, sphinx, tmp_path, monkeypatch, error):
     render_book(found, tmp_path)
     before = {p: p.read_bytes() for p in (tmp_path / "html").rglob("*") if p.is_file()}
     beside = (tmp_path / "manifest.json").read_bytes()

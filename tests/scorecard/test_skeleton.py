@@ -32,7 +32,7 @@ def run(checkout, *words):
 
 
 @pytest.mark.process
-def test_a_new_page_passes_the_checks_and_runs(checkout):
+def test_new_page_runs(checkout):
     written = write_page("robots/my-page", checkout)
     bin = Path(sys.executable).parent
     code = [str(path) for path in written if path.suffix == ".py"]
@@ -49,7 +49,7 @@ def test_a_new_page_passes_the_checks_and_runs(checkout):
     assert "my-page-means" in text
 
 
-def test_a_new_page_stands_after_the_last_of_its_part_with_two_points_of_its_own(checkout):
+def test_new_page_joins_contents(checkout):
     write_page("trace/my-page", checkout)
     lines = (checkout / "book/_toc.yml").read_text(encoding="utf-8").splitlines()
     place = lines.index("  - file: trace/my-page")
@@ -70,12 +70,12 @@ def test_a_new_page_stands_after_the_last_of_its_part_with_two_points_of_its_own
         ("robots/four-sources", "the book has a page 'four-sources': book/ephemeral/four"),
     ],
 )
-def test_a_name_that_will_not_do_is_refused_and_nothing_written(name, said, capsys):
+def test_wrong_name_is_refused(name, said, capsys):
     assert commands.main(["page", name]) == 1
     assert said in capsys.readouterr().err
 
 
-def test_a_file_that_is_there_is_not_overwritten(checkout):
+def test_existing_file_is_kept(checkout):
     (checkout / "book/robots/my_page.py").write_text("precious = 1\n")
     with pytest.raises(ValueError, match=r"my_page\.py exists already"):
         write_page("robots/my-page", checkout)

@@ -37,7 +37,7 @@ def linked(page: Path):
     return [(page.parent / reference).resolve() for reference in references]
 
 
-def test_sites_with_the_same_static_files_share_one_copy(site, tmp_path):
+def test_sites_share_static_files(site, tmp_path):
     places = [site("one", "red"), site("two", "red"), site("three", "blue")]
     copies = sorted((tmp_path / "runs/_static").iterdir())
     assert len(copies) == 2
@@ -50,7 +50,7 @@ def test_sites_with_the_same_static_files_share_one_copy(site, tmp_path):
         assert "the folder _static/ of a site" in (place / "page.html").read_text()
 
 
-def test_what_cannot_be_shared_is_no_silent_loss(site, tmp_path):
+def test_unshareable_files_are_copied(site, tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs/_static").write_text("in the way")
     with pytest.raises(OSError, match="_static"):

@@ -72,7 +72,7 @@ def test_any_words_in_a_caption_are_text(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_leaves_the_mathematics_beside_it_alone(name):
+def test_name_keeps_mathematics(name):
     (paragraph,) = parsed(f"{clean_for_markdown(name)} at $M = 2$").children
     math = list(paragraph.findall(nodes.math))
     assert [node.astext() for node in math] == ["M = 2"]
@@ -110,7 +110,7 @@ def test_the_characters_that_would_be_mathematics_are():
 
 
 @given(words)
-def test_plain_words_are_one_short_line_without_controls(name):
+def test_clean_text_is_one_line(name):
     plain = clean_text(name)
     assert len(plain) <= LONGEST + 2  # and two marks around what runs from right to left
     assert plain.isprintable() or "\u2068" in plain
@@ -118,24 +118,24 @@ def test_plain_words_are_one_short_line_without_controls(name):
     assert not re.search("[\u202a-\u202e\u2066\u2067]", plain)
 
 
-def test_long_words_are_cut_and_short_ones_are_not():
+def test_long_words_are_cut():
     assert clean_text("x" * LONGEST) == "x" * LONGEST
     assert clean_text("x" * (LONGEST + 1)) == "x" * (LONGEST - 1) + "…"
 
 
-def test_words_from_right_to_left_turn_nothing_around_them():
+def test_right_to_left_is_isolated():
     assert clean_text("אתר") == "\u2068אתר\u2069"
     assert clean_text("a\u202eb") == "ab"
 
 
 @given(words)
-def test_any_words_in_bibtex_have_balanced_braces_and_no_bare_special(name):
+def test_bibtex_has_no_bare_special(name):
     tex = escape_tex(name)
     bare = re.sub(r"\\text\w+\{\}|\\[&%$#_{}]", "", tex)
     assert not re.search(r"[\\&%$#_{}~^\n]", bare)
 
 
-def test_numbers_and_names_of_the_documents_are_as_they_were():
+def test_plain_names_are_unchanged():
     for name in ("source 1", "news", "2.5", 7):
         assert clean_text(name) == clean_for_mathtext(name) == str(name)
     assert shown(clean_for_markdown("source 1")) == "source 1"
@@ -160,14 +160,14 @@ def is_number(text):
 @example("-1.5")
 @example("'")
 @example("''=1")
-def test_no_words_are_a_formula_and_all_are_read_back(name):
+def test_no_cell_is_formula(name):
     cell = escape_cell(name)
     assert back(cell) == name
     assert not cell.startswith(RUN) or is_number(cell)
     assert cell == name or not is_number(name)
 
 
-def test_what_is_no_text_is_a_cell_as_it_is():
+def test_numbers_are_cells_unchanged():
     assert [escape_cell(value) for value in (-1.5, -2, None, True)] == [-1.5, -2, None, True]
 
 
@@ -190,7 +190,7 @@ def saved(folder, kind):
 
 
 @pytest.mark.parametrize("kind", ["figures", "tables", "data"])
-def test_no_file_of_a_page_has_a_cell_that_a_spreadsheet_would_run(start_run, kind):
+def test_files_have_no_formula(start_run, kind):
     kept = saved(start_run(), kind)
     assert list(kept) == ["name", "'=x", "mixed"]
     assert kept["name"].map(back).tolist() == EVIL
@@ -200,7 +200,7 @@ def test_no_file_of_a_page_has_a_cell_that_a_spreadsheet_would_run(start_run, ki
     assert [cell for cell in cells if cell.startswith(RUN) and not is_number(cell)] == []
 
 
-def test_a_name_is_written_to_the_data_as_it_is(start_run):
+def test_name_is_saved_unchanged(start_run):
     folder = start_run()
     fig, axis = plt.subplots()
     axis.plot([0, 1])

@@ -52,7 +52,7 @@ def test_no_number_is_no_number():
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: ascii(text[:20]))
-def test_what_has_no_meaning_there_is_refused_by_name_in_one_short_line(tmp_path, text):
+def test_meaningless_value_is_refused(tmp_path, text):
     quoted = "'" + text.replace("'", "'\\''") + "'"
     with pytest.raises(ParameterError) as refused:
         parse_assignments(f"budget={quoted}")

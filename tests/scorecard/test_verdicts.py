@@ -49,7 +49,7 @@ def verdict(printed, value=None, *, kind="number", unit=None, **fields):
         ("0", 0, "matches"),
     ],
 )
-def test_a_number_matches_to_every_printed_digit_and_no_further(printed, value, expected):
+def test_number_matches_printed_digits(printed, value, expected):
     assert verdict(printed, value) == expected
     assert verdict(printed, value, kind="table-cell") == expected
 
@@ -60,14 +60,14 @@ def test_a_number_matches_to_every_printed_digit_and_no_further(printed, value, 
     st.floats(-0.499, 0.499),
     st.sampled_from([-1, 1]),
 )
-def test_rounding_decides_at_any_size_and_number_of_digits(whole, digits, inside, side):
+def test_rounding_decides(whole, digits, inside, side):
     unit = 10.0**-digits
     printed = f"{whole * unit:.{digits}f}"
     assert verdict(printed, float(printed) + inside * unit) == "matches"
     assert verdict(printed, float(printed) + side * unit) == "differs"  # one off in the last digit
 
 
-def test_an_approximate_print_matches_in_its_own_unit():
+def test_approximate_print_has_unit():
     """ "Around 160" is 160 in units of ten: 155 to 165."""
     assert verdict("160", 164.0, unit=10) == "matches"
     assert verdict("160", 166.0, unit=10) == "differs"
@@ -76,7 +76,7 @@ def test_an_approximate_print_matches_in_its_own_unit():
     assert verdict("160", 161.0, unit=0.5) == "differs"  # a unit may be finer than the digits
 
 
-def test_a_monte_carlo_value_is_within_its_interval_or_differs():
+def test_interval_decides():
     fields = {"interval": [9.8, 10.2], "replications": 100}
     assert verdict("10.1", 10.0, **fields) == "within the interval"
     assert verdict("10.0", 10.0, **fields) == "matches"
@@ -98,11 +98,11 @@ def test_a_monte_carlo_value_is_within_its_interval_or_differs():
         ("-11.0", [-11.4, -11.06], "differs"),
     ],
 )
-def test_half_a_unit_belongs_to_the_print_at_both_ends(printed, interval, expected):
+def test_print_covers_half_unit(printed, interval, expected):
     assert verdict(printed, 12.0, interval=interval, replications=9) == expected
 
 
-def test_an_interval_that_holds_a_twentieth_more_or_less_tells_nothing():
+def test_wide_interval_is_undetermined():
     assert verdict("100", 101.0, interval=[98.0, 103.0], replications=9) == "within the interval"
     assert verdict("100", 101.0, interval=[98.0, 103.1], replications=9) == "not determined"
     assert verdict("100", 101.0, interval=[100.6, 1e6], replications=9) == "differs"
@@ -113,7 +113,7 @@ def test_an_interval_that_holds_a_twentieth_more_or_less_tells_nothing():
     assert "too wide" in said
 
 
-def test_a_narrower_interval_never_turns_a_right_answer_into_a_wrong_one():
+def test_narrow_interval_keeps_match():
     """A value that rounds to the print matches, however well it is known."""
     for half in (1.0, 0.01, 1e-6, 0.0):
         interval = [10.04 - half, 10.04 + half]
@@ -121,9 +121,7 @@ def test_a_narrower_interval_never_turns_a_right_answer_into_a_wrong_one():
 
 
 @given(st.floats(-1e4, 1e4), st.floats(0, 100), st.floats(0, 100), st.floats(0, 50))
-def test_a_wider_interval_never_contradicts_a_print_that_a_narrower_one_held(
-    value, below, above, more
-):
+def test_wider_interval_never_contradicts(value, below, above, more):
     order = ["differs", "not determined", "within the interval", "matches"]
     near = verdict("12.5", value, interval=[value - below, value + above], replications=9)
     wide = [value - below - more, value + above + more]
@@ -131,14 +129,14 @@ def test_a_wider_interval_never_contradicts_a_print_that_a_narrower_one_held(
     assert order.index(found) >= min(order.index(near), 1)
 
 
-def test_ranges_take_the_verdict_of_their_worse_end():
+def test_range_takes_worse_end():
     assert verdict("[95.5, 100]", (95.52, 100.0)) == "matches"
     assert verdict("[95.5, 100]", (95.4, 100.0)) == "differs"
     assert verdict("[95.5, 100]", (95.5, 99.4)) == "differs"
     assert verdict("[95.5, 100]", (100.0, 95.5)) == "differs"
 
 
-def test_each_end_of_a_range_has_an_interval_of_its_own():
+def test_range_ends_have_intervals():
     ends = {"interval": [[95.0, 96.0], [99.9, 100.0]], "replications": 50}
     assert verdict("[95.5, 100]", (95.7, 100.0), **ends) == "within the interval"
     assert verdict("[94.5, 100]", (95.7, 100.0), **ends) == "differs"
@@ -158,7 +156,7 @@ def test_the_number_of_ends_must_agree():
             verdict(printed, value, **fields)
 
 
-def test_a_cause_that_gives_the_printed_digits_explains():
+def test_cause_explains_print():
     cause = {"explained": 254.6649, "because": "a transient"}
     assert verdict("254.66", 260.39, independent=260.392, **cause) == "explained"
     assert verdict("254.66", 260.39, independent=260.40, **cause) == "differs"
@@ -167,7 +165,7 @@ def test_a_cause_that_gives_the_printed_digits_explains():
         verdict("254.66", 260.39, **cause)
 
 
-def test_a_cause_that_gives_other_digits_explains_nothing():
+def test_wrong_cause_is_refused():
     with pytest.raises(RecordError, match="explains nothing"):
         verdict("254.66", 260.39, explained=254.67, because="a transient", independent=260.39)
 
@@ -196,7 +194,7 @@ def test_words_are_no_number(printed):
     assert verdict(printed, missing="what it measures") == "not determined"
 
 
-def test_what_the_document_leaves_out_stays_undetermined_whatever_was_computed():
+def test_missing_input_stays_undetermined():
     assert verdict("3.1", 3.1, missing="the time axis") == "not determined"
     for kind in ("statement", "figure", "claim", "table-cell"):
         assert verdict("words", kind=kind, missing="the initial state") == "not determined"
@@ -216,7 +214,7 @@ def test_every_number_gets_one_known_verdict(printed, low, high):
 UNDER = {"assumes": ("the start is zero",), "alternatives": [2.0, 3.04, 3.06]}
 
 
-def test_a_number_that_needs_a_choice_matches_under_it_and_never_without():
+def test_choice_gives_conditional_match():
     assert verdict("3.0", 3.0, **UNDER) == "matches under"
     assert verdict("3.0", 3.0, kind="table-cell", **UNDER) == "matches under"
     assert verdict("3.0", 3.0) == "matches"
@@ -226,7 +224,7 @@ def test_a_number_that_needs_a_choice_matches_under_it_and_never_without():
     assert verdict("3.0", 3.07, **near, **UNDER) == "matches under"
 
 
-def test_the_sensitivity_to_a_choice_is_counted_and_not_told():
+def test_alternatives_are_counted():
     found = judge(row("3.0"), Claim("X-1", 3.0, because="a cause", **UNDER))
     assert found.reason == "Of 3 other choices 1 give the printed digits. a cause"
     assert found.assumes == ("the start is zero",)
@@ -242,7 +240,7 @@ def test_a_choice_without_alternatives_is_refused():
         verdict("3.0", 3.0, assumes=["the start is zero"])
 
 
-def test_a_derivation_that_rests_on_a_choice_explains_and_lists_it():
+def test_explanation_lists_choices():
     cause = {"explained": 3.0, "because": "a cause", "assumes": ["the start is zero"]}
     cause["independent"] = 4.0
     found = judge(row("3.0"), Claim("X-1", 4.0, **cause))
@@ -250,7 +248,7 @@ def test_a_derivation_that_rests_on_a_choice_explains_and_lists_it():
 
 
 @pytest.mark.parametrize("kind", ["statement", "claim", "algorithm"])
-def test_a_statement_that_needs_a_choice_holds_under_it(kind):
+def test_statement_holds_under_choice(kind):
     said = {"kind": kind, "evidence": "a proof", "assumes": ["the start is zero"]}
     assert verdict("words", True, **said) == "holds under"
     assert verdict("words", False, **said) == "does not hold"
@@ -260,7 +258,7 @@ def test_a_statement_that_needs_a_choice_holds_under_it(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_context_is_for_prose_premises_and_references_only(kind):
+def test_context_kinds(kind):
     claim = Claim("X-1", context="a premise")
     if kind in {"claim", "premise", "reference"}:
         assert judge(row("words", kind), claim).verdict == "context"
@@ -280,7 +278,7 @@ def test_inputs_and_announced_work_are_never_undetermined(kind):
 
 
 @pytest.mark.parametrize("kind", ["number", "table-cell", "parameter", "figure"])
-def test_a_person_judges_no_number_and_no_figure(kind):
+def test_numbers_are_not_judged(kind):
     claim = Claim("X-1", 1, basis="judged", evidence="it looks right")
     with pytest.raises(RecordError, match=f"X-1: a {kind} never is judged"):
         judge(row("1", kind), claim, {""})
@@ -317,7 +315,7 @@ def test_statements_hold_or_not(kind):
     assert verdict("words", False, kind=kind, **said) == "does not hold"
 
 
-def test_a_statement_needs_evidence_and_a_truth_value():
+def test_statement_needs_evidence():
     with pytest.raises(RecordError, match="evidence"):
         verdict("words", True, kind="claim")
     for value in (None, 1, 0.0):
@@ -357,11 +355,11 @@ def test_a_condition_is_data_beside_the_reason():
         ("not determined", False, ""),
     ],
 )
-def test_the_kind_of_an_erratum_follows_from_the_verdict(verdict, typo, kind):
+def test_erratum_kind_follows_verdict(verdict, typo, kind):
     assert classify_erratum(verdict, typo) == kind
 
 
-def test_each_verdict_that_needs_a_reason_has_one():
+def test_verdict_has_reason():
     for fields in ({"missing": "a law"}, {"value": False, "evidence": "a case"}):
         assert judge(row("words", "claim"), Claim("X-1", **fields)).reason
     with pytest.raises(RecordError, match="needs"):
@@ -371,7 +369,7 @@ def test_each_verdict_that_needs_a_reason_has_one():
 # Figures, parameters, announced work, prose, and rows nobody speaks of.
 
 
-def test_a_figure_is_redrawn_only_by_a_figure_that_there_is():
+def test_redrawn_figure_must_exist():
     record = Claim("X-1", figure="four-sources-states", leaves_open="the horizon")
     found = judge(row("a picture", "figure"), record, {"four-sources-states": {}})
     assert (found.verdict, found.reason) == ("redrawn", "the horizon")
@@ -393,7 +391,7 @@ def test_a_lost_image_is_never_redrawn():
     assert nothing.reason == "lost: the picture. what it shows"
 
 
-def test_the_numbers_of_a_parameter_are_those_that_were_used():
+def test_parameter_numbers_are_used():
     assert verdict("M = 1", 1, kind="parameter") == "used"
     assert verdict("M = 1", 2, kind="parameter") == "differs"
     assert verdict("K = 5, gamma = 0.2", (5, 0.2), kind="parameter") == "used"
@@ -411,7 +409,7 @@ def test_a_parameter_in_words_needs_evidence():
         verdict("four sources", **said)
 
 
-def test_a_parameter_with_numbers_needs_the_numbers_used():
+def test_parameter_needs_its_numbers():
     with pytest.raises(RecordError, match="M = 1"):
         verdict("M = 1", kind="parameter", evidence="throughout")
 
@@ -453,17 +451,17 @@ def test_a_row_without_a_record_is_missing():
         ("1", 1.23456e8, "1.23456e+08"),
     ],
 )
-def test_the_computed_value_has_more_digits_than_the_print(printed, value, shown):
+def test_computed_value_has_more_digits(printed, value, shown):
     assert judge(row(printed), Claim("X-1", value)).computed == shown
 
 
 @pytest.mark.parametrize(("value", "shown"), [(True, "yes"), (False, "no"), (None, "")])
-def test_what_was_computed_of_an_open_claim_is_shown(value, shown):
+def test_open_claim_shows_value(value, shown):
     claim = Claim("X-1", value, missing="what good means")
     assert judge(row("words", "claim"), claim).computed == shown
 
 
-def test_the_interval_is_shown_for_a_number_and_as_a_hull_for_a_range():
+def test_interval_is_shown():
     number = Claim("X-1", 10.0, interval=[9.0, 11.0], replications=7)
     assert judge(row("10.5"), number).interval == (9.0, 11.0)
     both = Claim("X-1", [95.5, 100.0], interval=[[95.0, 96.0], [99.0, 100.0]], replications=7)

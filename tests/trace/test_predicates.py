@@ -35,7 +35,7 @@ def numbers(**changes):
     return v | {"half-life-double": 0.01, "half-life-half": 0.03} | changes
 
 
-def test_all_findings_hold_for_numbers_like_the_books():
+def test_findings_hold_for_similar_numbers():
     assert all(collect_predicates(numbers()).values())
 
 
@@ -67,14 +67,14 @@ def test_a_finding_turns_with_its_numbers(finding, changes):
     assert not collect_predicates(numbers(**changes))[finding]
 
 
-def test_nutchs_interval_stands_still_where_six_visits_in_ten_find_something():
+def test_nutch_interval_is_stationary():
     x = steady_product()
     found = -np.expm1(-x)
     assert found * np.log(0.8) + (1 - found) * np.log(1.4) == pytest.approx(0, abs=1e-15)
     assert found == pytest.approx(0.6, abs=0.01)
 
 
-def test_the_budgets_at_which_two_objectives_differ_are_named():
+def test_differing_budgets_are_named():
     table = pd.DataFrame(
         {
             "budget": [1, 1, 4, 4],
@@ -88,7 +88,7 @@ def test_the_budgets_at_which_two_objectives_differ_are_named():
     assert not figures.describe_differences(table[2:], ["index", "even"])
 
 
-def test_the_words_on_the_schedule_follow_from_it():
+def test_schedule_words_follow():
     def words(visits):
         return page.describe_rise(
             pd.DataFrame({"items_per_day": [1.0, 2.0, 8.0], "visits_per_day": visits})

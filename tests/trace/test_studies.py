@@ -16,7 +16,7 @@ def plan():
     return page.split_trace(publications("commit"), 0.9, 24.0, 2, 60, 1)
 
 
-def test_half_lives_come_in_few_steps_and_keep_their_ends():
+def test_half_lives_keep_ends():
     trace = publications("both")
     rules = assume_half_lives(trace, trace.begin, trace.begin + 104 * WEEK, 0)
     assert len(rules) == 5
@@ -30,7 +30,7 @@ def test_half_lives_come_in_few_steps_and_keep_their_ends():
     assert gap[np.argmax(trace.counts(trace.begin, trace.begin + 104 * WEEK))] == gap.min()
 
 
-def test_a_wrong_half_life_and_wrong_values_cost(values):
+def test_wrong_half_life_costs(values):
     trace, split = publications("both"), 80 * WEEK
     plan = Experiment(trace, trace.begin, split, split + 30 * WEEK, 24.0, 4, phases=1)
     table = vary_beliefs(plan, [0.25, 0.5, 1.0, 2.0], 0).iloc[:, 0]
@@ -53,7 +53,7 @@ def test_the_schedule_spends_the_budget(plan):
     assert busiest["visits_per_day"] == table["visits_per_day"].max()
 
 
-def test_visits_are_kept_for_sources_that_the_schedule_leaves_out():
+def test_omitted_sources_keep_visits():
     best, found = (page.reserve_visits(four_sources(), 1, kept) for kept in (0.0, 0.1))
     assert (best > 0).tolist() == [True, True, False, False]
     assert found[2:] == pytest.approx([0.05, 0.05])
@@ -63,7 +63,7 @@ def test_visits_are_kept_for_sources_that_the_schedule_leaves_out():
     assert spread == pytest.approx(page.reserve_visits(four_sources(), 3.5, 0.0))
 
 
-def test_a_trace_without_a_file_is_the_books_and_repairs_are_named(values, tmp_path):
+def test_default_trace_is_books(values, tmp_path):
     trace, repairs = page.load_trace("", "drop")
     assert len(trace) == 436
     assert repairs == []
@@ -102,7 +102,7 @@ def small_trace(tmp_path, sources=2, weeks=8):
 
 
 @pytest.mark.parametrize("budget", [1, 2])
-def test_eight_weeks_have_no_intervals_and_say_so(values, tmp_path, budget):
+def test_eight_weeks_have_no_intervals(values, tmp_path, budget):
     plan = page.split_trace(small_trace(tmp_path), 0.6, 24.0, budget, 60, 1)
     table = page.compare_policies(plan, [30], 100, 0)
     assert table[["low", "high"]].isna().all(axis=None)
@@ -129,13 +129,13 @@ def test_an_interval_takes_weeks_that_differ():
         assert np.isnan([low, high]).all()
 
 
-def test_a_frame_is_shown_without_numbers_that_are_none():
+def test_frame_hides_missing_numbers():
     frame = pd.DataFrame({"hours": [1.5, np.inf], "ratio": [np.nan, 1.0], "name": ["a", "b"]})
     shown = page.format_with_dashes(frame).to_numpy().tolist()
     assert shown == [["1.500", "–", "a"], ["–", "1.000", "b"]]
 
 
-def test_a_schedule_that_visits_all_leaves_nobody_out():
+def test_full_schedule_omits_nobody():
     assert page.describe_left_out(0, 6) == "All 6 sources are visited."
     assert page.describe_left_out(2, 6) == "Never visited at this budget: 2 of 6 sources."
     same = pd.DataFrame({"items_per_day": [1.0, 2.0], "visits_per_day": [24.0, 24.0]})

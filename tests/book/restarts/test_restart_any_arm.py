@@ -26,7 +26,7 @@ def test_survey_counts_arms_without_index():
     assert (table.share <= table.high).all()
 
 
-def test_sets_are_of_arms_with_or_without_index():
+def test_sets_mix_indexable_arms():
     played = page.play(3, 4, 4, 1, 300, 6, 1)
     assert set(played[played.family == "no index"].policy) == {"Lagrangian index", "myopic"}
     means = page.losses(played)

@@ -17,7 +17,7 @@ def test_optimum_of_pairs_is_not_exceeded():
     assert (losses["blind"] > losses["closed"]).mean() > 0.7
 
 
-def test_reward_of_pairs_is_below_the_relaxed_bound():
+def test_pair_reward_below_relaxed_bound():
     rng = np.random.default_rng([1, 1])
     signals = page.draw_pair(rng)
     pair = [page._make_lattice(signals, arm, 60) for arm in (0, 1)]
@@ -29,7 +29,7 @@ def test_reward_of_pairs_is_below_the_relaxed_bound():
     assert 0.8 * bound < best < 1.005 * bound
 
 
-def test_gain_of_pings_never_exceeds_the_relaxed_bound():
+def test_ping_gain_below_relaxed_bound():
     rng = np.random.default_rng(2)
     for _ in range(6):
         recall, precision = rng.uniform(0.3, 0.9), rng.uniform(0.3, 1.0)

@@ -45,7 +45,7 @@ def test_changes_concern_the_first_hub_alone(setting):
         assert changed.any() == (change != "none")
 
 
-def test_precision_of_a_hub_that_turns_falls_and_heals():
+def test_turning_hub_precision_recovers():
     table = page.follow_hub([20.0, np.inf], 10.0, 1)
     path = {memory: rows.set_index("day")["precision"] for memory, rows in table.groupby("memory")}
     assert path[20.0][360] > 0.9

@@ -170,7 +170,7 @@ def test_single_new_item_after_years_is_kept():
     assert listed_ages([-age for age in ages], 0.0) == (7200.0,)
 
 
-def test_dates_ahead_of_the_clock_keep_the_rate():
+def test_future_dates_keep_rate():
     """In a wrong zone the newest items are in the future; the others show the rate."""
     ages = np.cumsum(np.random.default_rng(4).exponential(DAY / 8, 200))
     believed = listed_ages(-(ages - 5 * 3600.0), 0.0)
@@ -332,13 +332,13 @@ def test_ids_that_change_are_counted_by_dates():
     assert not policy.ids_change.any()
 
 
-def test_old_items_with_new_ids_are_not_counted():
+def test_reissued_items_are_not_counted():
     policy = learner(shape=1e-9)
     seen(policy, 1, items=3, ages=days(1, 2, 4))
     assert seen(policy, 6, items=5, known=1, ages=days(3, *range(20, 25))) == pytest.approx(0.3)
 
 
-def test_listing_of_new_ids_is_looked_at_again_at_once():
+def test_new_ids_are_checked_again():
     policy = ListingIndex(2, half_life=24.0, seconds=3600.0)
     for source in (0, 1):
         policy.observe([Outcome(source, "found", items=10)])

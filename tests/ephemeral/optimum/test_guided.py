@@ -27,7 +27,7 @@ def test_cycle_is_between_policies_and_bound(instance):
     assert schedule_reward(sources, schedule) == pytest.approx(found.average_reward, rel=1e-9)
 
 
-def test_cycle_is_the_optimum_on_most_small_sets():
+def test_cycle_is_usually_optimal():
     lost = []
     for instance in range(12):
         sources, budget = random_set(instance, 6)

@@ -44,7 +44,7 @@ def fields(entry):
     return dict(re.findall(r"^  (\w+) = \{(.*)\},$", entry, re.M))
 
 
-def test_a_figure_is_cited_by_its_own_title_version_and_commit():
+def test_figure_citation_has_commit():
     entry = format_bibtex(FIGURE, HERE)
     assert entry.startswith("@misc{first-curve,")
     found = fields(entry)
@@ -58,14 +58,14 @@ def test_a_figure_is_cited_by_its_own_title_version_and_commit():
     assert "Table" in fields(format_bibtex(FIGURE, HERE, product_kind="tables"))["howpublished"]
 
 
-def test_a_figure_of_a_readers_own_file_is_cited_with_its_name_and_hash():
+def test_own_file_is_cited():
     file = {"name": "my_feeds.csv", "shipped": "sources.csv", "sha256": "ab" * 32}
     product = FIGURE | {"parameters": {"sources": "sources.csv"}, "files": {"sources": file}}
     said = fields(format_bibtex(product, HERE, document=False))["note"]
     assert said.endswith(rf"sources = my\_feeds.csv (SHA-256 {'ab' * 32})")
 
 
-def test_with_an_address_the_entry_leads_to_the_figure():
+def test_citation_links_figure():
     assert fields(format_bibtex(FIGURE, THERE))["url"] == (
         "https://a.example/book/part/first.html#first-curve"
     )
@@ -73,7 +73,7 @@ def test_with_an_address_the_entry_leads_to_the_figure():
     assert "url" not in fields(format_book_bibtex(HERE))
 
 
-def test_a_rerun_is_cited_by_its_parameters_and_no_address():
+def test_rerun_citation_has_parameters():
     """In characters that LaTeX takes."""
     found = fields(format_bibtex(FIGURE, THERE, document=False))
     assert "url" not in found
@@ -98,7 +98,7 @@ def test_a_rerun_is_cited_by_its_parameters_and_no_address():
         ("Ends; then. ", "Ends; then", "Ends; then"),
     ],
 )
-def test_the_title_is_the_first_sentence_of_the_caption(caption, text, tex):
+def test_title_is_first_sentence(caption, text, tex):
     assert strip_title_markup(caption) == text
     assert convert_title_to_tex(caption) == tex
 
@@ -130,7 +130,7 @@ def configured(tmp_path, monkeypatch):
         ("https://a.example/book/", "", "https://a.example/book/"),
     ],
 )
-def test_the_address_has_one_home_and_may_be_given(configured, config, variable, base):
+def test_address_may_be_given(configured, config, variable, base):
     configured(config, variable)
     assert base_address() == base
     assert permalink(FIGURE, base) == f"{base}part/first.html#first-curve"
@@ -144,9 +144,7 @@ def test_what_is_no_address_is_refused(configured, given):
         base_address()
 
 
-def test_the_repository_is_named_in_the_configuration_or_the_environment(
-    configured, tmp_path, monkeypatch
-):
+def test_repository_is_configured(configured, tmp_path, monkeypatch):
     configured("")
     monkeypatch.delenv("REPOSITORY", raising=False)
     assert repository_address() == ""
@@ -166,7 +164,7 @@ def errors(path):
     return [error.message for error in validator.iter_errors(json.loads(json.dumps(content)))]
 
 
-def test_the_citation_file_is_valid_and_says_what_the_package_says():
+def test_citation_file_is_valid():
     assert errors(ROOT / "CITATION.cff") == []
     content = citation.read_cff()
     assert content["version"] == __version__
@@ -176,7 +174,7 @@ def test_the_citation_file_is_valid_and_says_what_the_package_says():
 
 
 @pytest.mark.parametrize("change", [{"license": ["MIT", "none"]}, {"date-released": "soon"}])
-def test_the_check_of_the_citation_file_finds_what_is_wrong(tmp_path, change):
+def test_wrong_citation_file_is_refused(tmp_path, change):
     wrong = tmp_path / "CITATION.cff"
     wrong.write_text(yaml.safe_dump(citation.read_cff() | change))
     assert errors(wrong)
@@ -192,7 +190,7 @@ def test_the_published_citation_follows_commit_and_address(tmp_path, edition):
     assert (tmp_path / "citation.bib").read_text(encoding="utf-8") == format_book_bibtex(edition)
 
 
-def test_a_doi_is_named_once_there_is_one(monkeypatch):
+def test_doi_is_cited(monkeypatch):
     assert "doi" not in fields(format_book_bibtex(THERE))
     known = citation.read_cff() | {"doi": "10.5281/zenodo.1"}
     monkeypatch.setattr(citation, "read_cff", lambda: known)
@@ -201,7 +199,7 @@ def test_a_doi_is_named_once_there_is_one(monkeypatch):
     assert format_citation(THERE).endswith(" https://doi.org/10.5281/zenodo.1")
 
 
-def test_the_citation_file_converts_to_an_entry_and_a_line_without_nonsense():
+def test_citation_file_converts():
     title = citation.read_cff()["title"]
     found = fields(format_book_bibtex(HERE))
     assert found["title"] == f"{{{title}}}"
@@ -217,7 +215,7 @@ def test_the_citation_file_converts_to_an_entry_and_a_line_without_nonsense():
 # The commit.
 
 
-def test_without_git_the_commit_is_said_to_be_unknown(monkeypatch, tmp_path):
+def test_commit_unknown_without_git(monkeypatch, tmp_path):
     monkeypatch.setattr(citation, "ROOT", tmp_path)
     citation.read_cff()  # of this repository, read before
     assert "unknown" in citation.commit_name()
@@ -238,7 +236,7 @@ def repository(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["CITATION.cff", "new.md", "folder/new.md"])
-def test_a_tree_with_anything_that_its_commit_has_not_is_said_to_be_changed(repository, name):
+def test_changed_tree_is_marked(repository, name):
     clean = citation.commit_name()
     assert re.fullmatch("[0-9a-f]{12}", clean)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", citation.read_edition().date)
@@ -259,13 +257,13 @@ def test_a_tree_with_anything_that_its_commit_has_not_is_said_to_be_changed(repo
         check_edition(citation.read_edition(), [tag])
 
 
-def test_a_tree_whose_state_git_cannot_tell_is_not_said_to_be_clean(repository, monkeypatch):
+def test_unreadable_tree_is_not_clean(repository, monkeypatch):
     known = citation._git
     monkeypatch.setattr(citation, "_git", lambda *a: None if a[0] == "status" else known(*a))
     assert citation.commit_name().endswith(" (with uncommitted changes)")
 
 
-def test_a_book_unpacked_in_another_repository_has_no_commit(repository, monkeypatch):
+def test_foreign_repository_gives_no_commit(repository, monkeypatch):
     (repository / "unpacked").mkdir()
     (repository / "unpacked/CITATION.cff").touch()
     monkeypatch.setattr(citation, "ROOT", repository / "unpacked")

@@ -35,7 +35,7 @@ def test_the_same_site_differs_in_nothing(tmp_path):
     assert summarise_changes(found) == "no difference"
 
 
-def test_a_verdict_a_number_and_a_condition_that_differ_are_listed_with_their_cause(tmp_path):
+def test_differences_are_listed(tmp_path):
     old = write_site(tmp_path / "old", [row("X-1", computed="1.0"), row("X-2")])
     changed = [row("X-1", computed="1.1"), row("X-2", verdict="holds under", condition="n > 1")]
     new = write_site(tmp_path / "new", changed, commit="b")
@@ -64,7 +64,7 @@ def test_the_cause_is_read_off_the_provenance(tmp_path, origin, cause):
     assert compare_sites(old, new)["cause"].tolist() == [cause]
 
 
-def test_rows_files_and_numbers_of_one_site_alone_are_listed(tmp_path):
+def test_one_sided_rows_are_listed(tmp_path):
     files = {"figures/first-curve.svg": "0" * 64, "scorecard.csv": "1"}
     old = write_site(tmp_path / "old", [row("X-1")], files=files)
     other = {"figures/first-curve.svg": "f" * 64, "scorecard.csv": "2"}
@@ -79,7 +79,7 @@ def test_rows_files_and_numbers_of_one_site_alone_are_listed(tmp_path):
     assert found["page"].tolist()[2] == "part/page"
 
 
-def test_a_folder_that_is_no_site_is_refused(tmp_path, capsys):
+def test_foreign_folder_is_refused(tmp_path, capsys):
     site = write_site(tmp_path / "one", [row("X-1")])
     with pytest.raises(ValueError, match=r"old must be a site of the book with scorecard\.csv"):
         compare_sites(tmp_path, site)
@@ -87,7 +87,7 @@ def test_a_folder_that_is_no_site_is_refused(tmp_path, capsys):
     assert "new must be a site" in capsys.readouterr().err
 
 
-def test_the_command_prints_a_summary_and_keeps_all(tmp_path, capsys):
+def test_diff_prints_summary(tmp_path, capsys):
     old = write_site(tmp_path / "old", [row("X-1", computed="1.0")])
     new = write_site(tmp_path / "new", [row("X-1", computed="2.0")], commit="b")
     kept = tmp_path / "differences.csv"

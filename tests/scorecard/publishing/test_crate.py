@@ -44,7 +44,7 @@ def kinds(entity):
     return {entity["@type"]} if isinstance(entity["@type"], str) else set(entity["@type"])
 
 
-def test_the_crate_is_of_the_version_whose_terms_are_at_hand(site):
+def test_crate_version_is_known(site):
     context, entities = graph(site)
     assert context == "https://w3id.org/ro/crate/1.3/context"
     about = entities["ro-crate-metadata.json"]
@@ -68,7 +68,7 @@ def test_every_id_resolves_and_every_file_exists(site):
     assert {part["@id"] for part in entities["./"]["hasPart"]} == named
 
 
-def test_a_run_made_results_from_parameters_by_a_notebook(site):
+def test_crate_describes_run(site):
     _, entities = graph(site)
     action = entities["#run-first"]
     assert action["@type"] == "CreateAction"
@@ -91,7 +91,7 @@ def test_the_package_reads_what_it_wrote(site):
     assert len(crate.get_by_type("CreateAction")) == 1
 
 
-def test_a_notebook_that_was_completed_later_has_its_size(site):
+def test_crate_has_notebook_size(site):
     path = site / "notebooks/first.ipynb"
     path.write_text(path.read_text() + " " * 321)
     update_notebook_sizes(site)
@@ -109,7 +109,7 @@ def test_a_rerun_is_no_publication(run, tmp_path):
 
 
 @pytest.mark.parametrize("address", ["", "https://a.example/book/"])
-def test_the_code_is_described_in_terms_of_codemeta(address):
+def test_crate_describes_code(address):
     said = make_codemeta(Edition("abc123", "2026-11-22", address))
     assert {name for name in said if name != "@context"} - {"type"} <= set(TERMS)
     assert said["license"].endswith("/MIT")

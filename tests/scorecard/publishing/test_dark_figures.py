@@ -41,14 +41,14 @@ def test_paper_and_ink_change_places():
 
 
 @pytest.mark.parametrize("colour", COLOURS)
-def test_every_colour_of_a_line_stands_out_from_dark_paper(colour):
+def test_dark_lines_have_contrast(colour):
     dark = darken_svg(drawn(lambda axis: axis.plot([0, 1], [0, 1], color=colour, linewidth=7)))
     (line,) = re.findall("stroke: #([0-9a-f]{6}); stroke-width: 7", dark)
     ratio = (luminance(bytes.fromhex(line)) + 0.05) / (luminance(PAPER) + 0.05)
     assert ratio > 4.5
 
 
-def test_ink_on_a_map_of_colours_stays_dark():
+def test_map_ink_stays_dark():
     def mapped(axis):
         axis.pcolormesh([[0.0, 1.0], [2.0, 3.0]], cmap="cividis", vmin=-1, vmax=9)
         axis.text(0.5, 0.5, "label", bbox={"facecolor": "#fffbe0"})

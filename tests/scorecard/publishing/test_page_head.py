@@ -59,7 +59,7 @@ class Head(HTMLParser):
         return {a["rel"]: a["href"] for tag, a in self.tags if tag == "link"}
 
 
-def test_a_page_is_a_chapter_with_its_figures_tables_and_data():
+def test_page_is_chapter():
     (said,) = Head(format_head('A "page" & <i>', "part/page", HERE, FOUND)).scripts
     assert said["@context"] == "https://schema.org"
     assert (said["@type"], said["name"]) == ("Chapter", 'A "page" & <i>')
@@ -75,7 +75,7 @@ def test_a_page_is_a_chapter_with_its_figures_tables_and_data():
     assert variable["description"] == "loss, in %"
 
 
-def test_words_of_a_caption_do_not_leave_their_script():
+def test_caption_cannot_end_script():
     text = format_head("T", "part/page", HERE, FOUND)
     assert text.count("</script>") == 1
     assert EVIL not in text
@@ -102,7 +102,7 @@ def test_with_an_address_all_follows_it():
     assert found.links()["cite-as"] == found.meta()["citation_fulltext_html_url"] == page
 
 
-def test_a_page_says_to_searchers_what_it_finds():
+def test_page_has_description():
     found = Head(format_head('A "page"', "part/page", THERE, FOUND, 'It "finds" <b>.'))
     assert found.meta()["description"] == 'It "finds" <b>.'
     preview = found.preview()
@@ -139,7 +139,7 @@ def page_of(*paragraphs, note=""):
         ([f"{'word ' * 80}."], f"{('word ' * 31).strip()} word…"),
     ],
 )
-def test_a_description_is_whole_sentences_that_search_engines_show(paragraphs, said):
+def test_description_is_whole_sentences(paragraphs, said):
     found = describe_page(page_of(*paragraphs, note="Rerun this page."))
     assert found == said
     assert len(found) <= 160
@@ -154,7 +154,7 @@ def test_the_first_page_is_the_book():
 
 
 @pytest.mark.parametrize(("document", "count"), [(True, 1), (False, 0)])
-def test_the_page_of_a_rerun_is_no_part_of_the_book(tmp_path, document, count):
+def test_rerun_is_no_chapter(tmp_path, document, count):
     (tmp_path / "page.md").write_text("# A *page*\n")
     edition = {"commit": "abc123", "date": "2026-11-22", "address": "https://a.example/book/"}
     data = {"runs": {}, "document": document, "profile": "paper", "edition": edition, **FOUND}

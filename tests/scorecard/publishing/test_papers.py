@@ -30,7 +30,7 @@ BODY = """<!doctype html><html><head></head><body><article>
 </article></body></html>"""
 
 
-def test_a_paper_is_a_page_up_to_a_label_with_what_it_cites():
+def test_paper_is_page_with_citations():
     soup = BeautifulSoup(extract_paper(BODY, PAPER, HERE), "html.parser")
     assert [(h.name, h.get_text()) for h in soup.find_all(re.compile("h[1-6]"))] == [
         ("h1", "A theorem"), ("h2", "Abstract"), ("h2", "Proof"), ("h2", "References"),
@@ -51,7 +51,7 @@ def test_a_paper_without_its_page_is_refused():
 
 
 @pytest.mark.parametrize("name", read_papers())
-def test_the_labels_of_each_paper_stand_on_one_page_in_order(name):
+def test_paper_labels_are_ordered(name):
     paper = read_papers()[name]
     texts = [path.read_text("utf-8") for path in source_files() if path.suffix == ".md"]
     (text,) = (text for text in texts if f"\n({paper['from']})=\n" in text)
@@ -61,7 +61,7 @@ def test_the_labels_of_each_paper_stand_on_one_page_in_order(name):
 
 
 @pytest.mark.browser
-def test_a_paper_is_printed_beside_the_book_and_none_is_left_half_made(tmp_path, monkeypatch):
+def test_paper_is_printed_whole(tmp_path, monkeypatch):
     if not any(map(shutil.which, CHROMIUM)):
         pytest.skip("there is no Chromium")
     monkeypatch.setattr("scorecard.publishing.pdf.read_papers", lambda: {"theorem": PAPER})

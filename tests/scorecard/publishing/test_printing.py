@@ -38,7 +38,7 @@ file</a>, <a href="api/api.html">the interface</a>, <a href="https://a.example">
 </section></section></article></body></html>"""
 
 
-def test_the_printed_book_has_the_scorecard_last_and_the_interface_apart():
+def test_print_ends_with_scorecard():
     contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
     printed = arrange_contents(contents)
     files = [chapter["file"] for part in printed["parts"] for chapter in part["chapters"]]
@@ -48,7 +48,7 @@ def test_the_printed_book_has_the_scorecard_last_and_the_interface_apart():
     assert len(files) == len(set(files))
 
 
-def test_rows_are_open_and_code_and_what_only_a_screen_can_do_are_gone():
+def test_print_drops_screen_elements():
     soup = BeautifulSoup(prepare_html(PAGE, ""), "html.parser")
     assert [details.has_attr("open") for details in soup.find_all("details")] == [True]
     text = soup.get_text()
@@ -60,7 +60,7 @@ def test_rows_are_open_and_code_and_what_only_a_screen_can_do_are_gone():
     assert soup.find("script") is None
 
 
-def test_rows_stand_once_in_the_scorecard_and_what_leads_to_one_leads_there():
+def test_printed_rows_stand_once():
     rows = """<details class="book-rows"><summary>The 1 row of this page</summary><table><tr><td>
 <span class="book-row" id="row-X-1"><a href="#one">X-1</a></span></td><td>why</td></tr></table>
 </details>"""
@@ -85,7 +85,7 @@ def test_rows_stand_once_in_the_scorecard_and_what_leads_to_one_leads_there():
         ),
     ],
 )
-def test_links_lead_inside_the_book_or_to_the_web(address, more):
+def test_printed_links_resolve(address, more):
     soup = BeautifulSoup(prepare_html(PAGE, address), "html.parser")
     links = [link["href"] for link in soup.find_all("a")]
     assert links == ["#two", "#one", *more, "https://a.example"]
@@ -122,7 +122,7 @@ def test_the_pdf_has_outline_labels_and_contents(printed):
 
 
 @pytest.mark.browser
-def test_no_link_of_the_pdf_leads_to_a_file(printed):
+def test_pdf_links_no_file(printed):
     actions = [annotation.get("/A", {}) for annotation in links_of(printed)]
     addresses = [str(action["/URI"]) for action in actions if "/URI" in action]
     assert addresses == ["https://a.example/"]
@@ -131,7 +131,7 @@ def test_no_link_of_the_pdf_leads_to_a_file(printed):
     assert all(page["/Type"] == "/Page" for page in jumps)
 
 
-def test_a_count_of_objects_that_is_one_too_few_is_not_told_to_the_reader(caplog, tmp_path):
+def test_object_count_warning_is_silent(caplog, tmp_path):
     body, front = tmp_path / "body.pdf", tmp_path / "front.pdf"
     for path in (body, front):
         writer = PdfWriter()
@@ -146,7 +146,7 @@ def test_a_count_of_objects_that_is_one_too_few_is_not_told_to_the_reader(caplog
 
 
 @pytest.mark.process
-def test_a_kill_leaves_the_last_pdf_or_the_new_one(monkeypatch, tmp_path):
+def test_kill_leaves_whole_pdf(monkeypatch, tmp_path):
     page, target = tmp_path / "single/index.html", tmp_path / "book.pdf"
     page.parent.mkdir()
     page.write_text(PAGE)

@@ -28,7 +28,7 @@ def build(tmp_path):
     return tmp_path
 
 
-def test_the_archive_holds_what_a_reader_needs_and_its_hash_stands_beside_it(build):
+def test_archive_is_complete(build):
     archive = make_release(FOUND, build, EDITION)
     top = f"which-source-next-{__version__}-abc123"
     assert archive.name == f"{top}.tar.gz"
@@ -54,7 +54,7 @@ def test_the_archive_holds_what_a_reader_needs_and_its_hash_stands_beside_it(bui
     assert said == f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n"
 
 
-def test_the_same_files_give_the_same_bytes_and_others_do_not(build):
+def test_archive_is_reproducible(build):
     first = make_release(FOUND, build, EDITION).read_bytes()
     for path in build.rglob("*"):
         path.touch()
@@ -70,7 +70,7 @@ def test_without_a_pdf_the_archive_has_none(build):
 
 
 @pytest.mark.parametrize("name", ["abc123 (with uncommitted changes)", "unknown (no git history)"])
-def test_what_no_commit_names_is_published_only_on_request(name):
+def test_dirty_release_needs_request(name):
     edition = replace(EDITION, commit=name)
     with pytest.raises(RuntimeError, match="commit first"):
         check_edition(edition, [release_tag()])
@@ -79,14 +79,14 @@ def test_what_no_commit_names_is_published_only_on_request(name):
 
 
 @pytest.mark.parametrize("tags", [[], ["v0.0.9"], [release_tag() + "-rc1"]])
-def test_a_commit_without_the_tag_of_the_version_is_published_only_on_request(tags):
+def test_untagged_release_needs_request(tags):
     with pytest.raises(RuntimeError, match=f"git tag -a {release_tag()}"):
         check_edition(EDITION, tags)
     check_edition(EDITION, tags, dirty=True)
 
 
 @pytest.mark.process
-def test_a_kill_leaves_an_archive_and_its_own_hash(build):
+def test_kill_leaves_archive_and_hash(build):
     """Of the release before or of the new one: never one of each, nor a part of either."""
     archive, version = make_release(FOUND, build, EDITION), 0
     whole = {archive.read_bytes()}

@@ -42,7 +42,7 @@ def published(monkeypatch):
     monkeypatch.setattr(release, "documents", lambda: {"x": document})
 
 
-def test_every_verdict_says_one_thing_of_a_replication():
+def test_verdicts_map_to_replication():
     silent = {"used", "context", "missing"}
     named = [*REPRODUCED, *WITH_CHOICES, *NOT_REPRODUCED, *silent]
     assert sorted(named) == sorted(VERDICTS)
@@ -78,7 +78,7 @@ def test_metadata_name_what_was_replicated(tmp_path):
     assert (place / "article.md").read_text(encoding="utf-8").startswith("# [Re] The document")
 
 
-def test_each_document_of_the_book_has_its_entry_in_the_bibliography():
+def test_documents_are_in_bibliography():
     for document in documents().values():
         cited = describe_report(release.Report(document, []), HERE)["replication"]["cite"]
         assert all(part.strip() for part in cited.split(", ")), cited

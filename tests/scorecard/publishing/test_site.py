@@ -55,7 +55,7 @@ def test_the_files_beside_the_pages(run, tmp_path):
     assert data["columns"] == [{"name": "x", "description": "a number"}]
 
 
-def test_the_manifest_has_the_hash_of_every_figure_datum_and_record(run, tmp_path):
+def test_manifest_hashes_every_file(run, tmp_path):
     write_data(gather(run), tmp_path / "site")
     manifest = json.loads((tmp_path / "site/manifest.json").read_text())
     ends = ("svg", "pdf", "png", "csv", "narrow.svg", "dark.svg", "narrow.dark.svg")
@@ -76,7 +76,7 @@ def test_the_same_results_give_the_same_bytes(run, tmp_path):
     assert one == two
 
 
-def test_the_manifest_says_nothing_of_commit_and_clock(run, tmp_path, monkeypatch):
+def test_manifest_omits_commit_and_clock(run, tmp_path, monkeypatch):
     write_data(gather(run), tmp_path / "one")
     (run / "seconds.txt").write_text("77.0\n")
     monkeypatch.setattr(citation, "commit_name", lambda: "another commit")
@@ -98,7 +98,7 @@ def test_another_record_changes_the_manifest(start_run, tmp_path):
     assert found[0]["X-2"] == found[1]["X-2"]
 
 
-def test_a_rerun_leaves_tables_with_a_header_and_no_rows(start_run, tmp_path):
+def test_rerun_tables_have_header(start_run, tmp_path):
     folder = start_run(document=False)
     record_all()
     (folder / "notebook.ipynb").write_text("{}\n")

@@ -106,7 +106,7 @@ def key(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_a_change_of_what_is_imported_changes_the_key(key, tmp_path, name):
+def test_imported_change_changes_key(key, tmp_path, name):
     before = key()
     path = tmp_path / name
     path.write_text(path.read_text() + "\n")
@@ -114,14 +114,14 @@ def test_a_change_of_what_is_imported_changes_the_key(key, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", [n for n in TREE if n not in NEEDED and ".pyi" not in n])
-def test_a_change_elsewhere_does_not(key, tmp_path, name):
+def test_other_change_keeps_key(key, tmp_path, name):
     before = key()
     (tmp_path / name).write_text("changed = True\n")
     (tmp_path / "sample/new.py").write_text("new = True\n")
     assert key() == before
 
 
-def test_a_name_that_a_face_lends_counts_with_its_home_only(key, tmp_path):
+def test_reexported_name_counts_once(key, tmp_path):
     before = key()
     stub = tmp_path / "sample/lazy/__init__.pyi"
     stub.write_text(stub.read_text() + "from .third import more\n")
@@ -134,7 +134,7 @@ def test_a_name_that_a_face_lends_counts_with_its_home_only(key, tmp_path):
     assert key() != moved
 
 
-def test_a_new_import_or_data_file_changes_the_key(key, tmp_path):
+def test_new_import_changes_key(key, tmp_path):
     before = key()
     (tmp_path / "sample/data/new.csv").write_text("a\n2\n")
     with_data = key()
@@ -142,7 +142,7 @@ def test_a_new_import_or_data_file_changes_the_key(key, tmp_path):
     assert len({before, with_data, key()}) == 3
 
 
-def test_words_of_verdicts_change_the_key_of_their_page_alone(key, tmp_path, monkeypatch):
+def test_verdict_words_change_own_page(key, tmp_path, monkeypatch):
     folder = tmp_path / "sample/data/verdicts"
     monkeypatch.setattr(words, "FOLDER", folder)
     folder.mkdir()
@@ -156,7 +156,7 @@ def test_words_of_verdicts_change_the_key_of_their_page_alone(key, tmp_path, mon
     assert len({before, with_words, key()}) == 3
 
 
-def test_parameters_and_sources_change_the_key(key):
+def test_parameters_change_key(key):
     keys = [key(), key({"a": 1}), key({"a": 2}), key({"a": 1.5}), key({"b": 1})]
     for given in (("sources", "x.csv", b""), ("sources", "x.csv", b"x"), ("trace", "x.csv", b"x")):
         keys.append(key({}, [OwnFile(*given)]))
@@ -164,7 +164,7 @@ def test_parameters_and_sources_change_the_key(key):
     assert key({"a": 1, "b": 2}) == key({"b": 2, "a": 1})
 
 
-def test_a_package_may_import_itself_in_a_circle(key, tmp_path):
+def test_circular_import_has_key(key, tmp_path):
     (tmp_path / "sample/models/second.py").write_text("from sample.models import first\n")
     assert len(key()) == 64
 
@@ -215,7 +215,7 @@ def imports():
 
 @pytest.mark.process
 @pytest.mark.parametrize("name", all_notebooks())
-def test_the_closure_holds_every_module_that_the_notebook_loads(imports, name):
+def test_closure_holds_loaded_modules(imports, name):
     """Against Python itself: import what the notebook imports and ask what was loaded.
 
     Numba loads the module that keeps compiled kernels, on which no result depends.

@@ -83,7 +83,7 @@ def page(book):
 # Declarations.
 
 
-def test_a_line_declares_type_unit_range_and_description(page):
+def test_line_declares_parameter(page):
     declared = page().parameters
     assert list(declared) == re.findall(r"^\w+", LINES, re.MULTILINE)
     budget = declared["budget"]
@@ -116,7 +116,7 @@ def test_the_defaults_pass_their_own_ranges(page):
         "budget: int = 1  # none; [1, 10; an open bracket",
     ],
 )
-def test_a_malformed_line_is_refused_with_its_file(page, line):
+def test_malformed_line_is_refused(page, line):
     with pytest.raises(ParameterError, match=r"page\.md"):
         page(line).parameters  # noqa: B018
 
@@ -132,7 +132,7 @@ def test_a_page_without_parameters_has_none(book):
 # Values.
 
 
-def test_an_unknown_parameter_is_named_with_those_that_there_are(page):
+def test_unknown_parameter_lists_known(page):
     with pytest.raises(ParameterError) as refused:
         page().resolve({"budgte": 2})
     said = str(refused.value)
@@ -189,7 +189,7 @@ def test_ranges_hold_at_their_ends(page, name, inside, outside):
 
 
 @pytest.mark.parametrize("name", ["costs", "order", "names"])
-def test_an_empty_list_and_a_repeated_value_are_refused_by_name(page, name):
+def test_empty_or_repeated_list_refused(page, name):
     notebook = page()
     (value, _) = [*notebook.parameters[name].default, None][:2]
     with pytest.raises(ParameterError, match=f"{name} must hold at least one value, got"):
@@ -198,7 +198,7 @@ def test_an_empty_list_and_a_repeated_value_are_refused_by_name(page, name):
         notebook.resolve({name: [value, value]})
 
 
-def test_a_list_is_empty_or_repeats_a_value_where_its_default_does(page):
+def test_list_follows_its_default(page):
     notebook = page(
         "one: list[int] = []  # none; any; a list\ntwo: list[int] = [1, 1]  # none; any; b"
     )
@@ -209,7 +209,7 @@ def test_a_list_is_empty_or_repeats_a_value_where_its_default_does(page):
             notebook.resolve({"two": values})
 
 
-def test_every_list_of_every_page_is_refused_where_it_is_empty():
+def test_pages_refuse_empty_lists():
     """By its name, before a kernel starts; pages that take an empty list say what it stands for."""
     for notebook in notebooks.all_notebooks().values():
         for name, parameter in notebook.parameters.items():
@@ -220,7 +220,7 @@ def test_every_list_of_every_page_is_refused_where_it_is_empty():
                 assert "empty" in parameter.description, (notebook.name, name)
 
 
-def test_a_range_may_end_at_an_earlier_number_of_the_page(page):
+def test_range_may_name_parameter(page):
     lines = (
         "size: int = 3  # none; [1, 9]; a size\nfew: int = 2  # none; [1, size); fewer than size"
     )
@@ -236,18 +236,18 @@ def test_a_range_may_end_at_an_earlier_number_of_the_page(page):
 
 
 @pytest.mark.parametrize("other", ["", "size: str = a  # none; any; no number"])
-def test_a_range_that_ends_at_no_earlier_number_is_refused(page, other):
+def test_range_needs_earlier_parameter(page, other):
     few = "few: int = 2  # none; [1, size]; a range"
     with pytest.raises(ParameterError, match="the range of few must name an earlier number"):
         page(f"{other}\n{few}\nsize: int = 2  # none; [1, 9]; too late").parameters  # noqa: B018
 
 
-def test_the_message_gives_value_and_range_in_numbers(page):
+def test_message_gives_value_and_range(page):
     with pytest.raises(ParameterError, match=re.escape("budget must be in [1, 4], got 5")):
         page().resolve({"budget": 5})
 
 
-def test_n_is_the_number_of_the_readers_sources(page):
+def test_n_counts_readers_sources(page):
     notebook = page()
     five = range(5)
     assert notebook.resolve({"budget": 5}, five)["budget"] == 5
@@ -255,13 +255,13 @@ def test_n_is_the_number_of_the_readers_sources(page):
         notebook.resolve({"budget": 6}, five)
 
 
-def test_what_reads_a_table_is_named_beside_the_pages(page, tmp_path):
+def test_table_readers_are_named(page, tmp_path):
     (tmp_path / "my.csv").write_text("a\nb\nc\n")
     sources = page('sources: str = ""  # path; any; CSV file').parameters["sources"]
     assert len(read_table(sources, str(tmp_path / "my.csv"))) == 3
 
 
-def test_a_default_may_be_too_large_for_fewer_sources(page):
+def test_default_follows_fewer_sources(page):
     with pytest.raises(ParameterError, match=re.escape("budget must be in [1, 1], got 2")):
         page("budget: int = 2  # none; [1, N]; budget").resolve({}, ["one row"])
 
@@ -329,7 +329,7 @@ def test_a_file_of_parameters(tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"- 1\n- 2\n", b"word", b"a: [1\nb: 2", b"a: \xff\xfe", None]
 )
-def test_a_wrong_file_of_parameters_is_named_in_one_line(tmp_path, content):
+def test_wrong_parameter_file_is_named(tmp_path, content):
     path = tmp_path / "mine.yml"
     if content is not None:
         path.write_bytes(content)
@@ -339,7 +339,7 @@ def test_a_wrong_file_of_parameters_is_named_in_one_line(tmp_path, content):
     assert "\n" not in str(refused.value)
 
 
-def test_a_mistake_in_a_file_has_its_place(tmp_path):
+def test_file_mistake_has_line(tmp_path):
     path = tmp_path / "mine.yml"
     for content, said in {
         "budget: 2\ncosts: [1\nseed: 3\n": "line 3, column 5",
@@ -362,7 +362,7 @@ def test_notebooks_are_found_by_name(page):
         find_notebook("third")
 
 
-def test_notebooks_come_in_the_order_of_the_contents(book, page):
+def test_notebooks_follow_contents(book, page):
     for name in ("a", "b", "c"):
         page(name=f"part/{name}")
     contents = "parts: [{chapters: [{file: part/c}, {file: part/a}]}]"
@@ -377,7 +377,7 @@ def test_two_notebooks_of_one_name_are_refused(page):
         all_notebooks()
 
 
-def test_what_jupyter_and_builds_leave_is_no_source(page, book):
+def test_leftovers_are_no_source(page, book):
     page(name="part/first")
     for left in (".ipynb_checkpoints/first", "_build/first", "_output/first"):
         page(name=left)
@@ -401,7 +401,7 @@ def test_pages_without_code_are_no_notebooks(book):
     assert all_notebooks() == {}
 
 
-def test_a_profile_that_names_no_notebook_is_refused(book):
+def test_profile_needs_known_notebooks(book):
     (book / "profiles").mkdir()
     (book / "profiles/quick.yml").write_text("nowhere: {budget: 1}\n")
     with pytest.raises(ParameterError, match="nowhere"):
@@ -412,7 +412,7 @@ def test_a_profile_that_names_no_notebook_is_refused(book):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_notebook_of_the_book_resolves_in_every_profile(profile):
+def test_notebooks_resolve_in_profiles(profile):
     given = profile_parameters(profile)
     for name, notebook in all_notebooks().items():
         resolved = notebook.resolve(given.get(name, {}))
@@ -420,7 +420,7 @@ def test_every_notebook_of_the_book_resolves_in_every_profile(profile):
 
 
 @pytest.mark.parametrize("name", all_notebooks())
-def test_every_notebook_of_the_book_declares_its_parameters_in_one_cell(name):
+def test_notebooks_declare_parameters_once(name):
     cells = find_notebook(name).content.cells
     tagged = [c for c in cells if "parameters" in c.metadata.get("tags", [])]
     assert len(tagged) == 1
@@ -428,7 +428,7 @@ def test_every_notebook_of_the_book_declares_its_parameters_in_one_cell(name):
     assert len(names) == len(set(names))
 
 
-def test_a_page_that_the_contents_leave_out_is_refused(book, page):
+def test_page_outside_contents_refused(book, page):
     """Wherever they stand in the contents; what lies beside the pages is none."""
     contents = {
         "root": "index",
@@ -446,5 +446,5 @@ def test_a_page_that_the_contents_leave_out_is_refused(book, page):
         make_jobs("quick", book / "build")
 
 
-def test_every_page_of_the_book_is_in_its_contents():
+def test_pages_are_in_contents():
     check_contents()

@@ -25,11 +25,11 @@ def test_a_plain_name_is_kept(name):
         "a" * 70 + ".csv",
     ],
 )
-def test_a_name_that_needs_quoting_or_is_taken_gives_way(name):
+def test_awkward_file_name_is_replaced(name):
     assert OwnFile("trace", name, b"").shipped == "trace.csv"
 
 
-def test_a_file_is_known_by_its_own_name_and_its_hash(tmp_path):
+def test_file_has_name_and_hash(tmp_path):
     (tmp_path / "my feeds.csv").write_bytes(b"name\n")
     file = OwnFile.read("sources", str(tmp_path / "my feeds.csv"))
     digest = hashlib.sha256(b"name\n").hexdigest()

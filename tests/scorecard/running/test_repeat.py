@@ -30,6 +30,6 @@ def test_what_differs_is_named_with_its_page(job, code, names):
     assert sorted(os.listdir(jobs[0].target.parent)) == ["one", "other"]
 
 
-def test_a_result_that_is_old_or_missing_is_refused(job):
+def test_old_result_is_refused(job):
     with pytest.raises(RuntimeError, match="one has no new result: run 'make book' first"):
         repeat_jobs([job("one")])

@@ -155,7 +155,7 @@ def one_sentence(capsys):
 # A kill, at every moment at which the build touches a file.
 
 
-def test_a_build_killed_at_any_moment_leaves_a_whole_book_and_the_next_is_right(played):
+def test_killed_build_leaves_whole_book(played):
     book = played
     assert book.make() == 0
     good = book.files
@@ -177,7 +177,7 @@ def test_a_build_killed_at_any_moment_leaves_a_whole_book_and_the_next_is_right(
     assert kills > 15
 
 
-def test_a_book_is_there_at_every_moment_of_the_exchange(played, monkeypatch):
+def test_book_exists_during_exchange(played, monkeypatch):
     """No process ever finds no book, even between two system calls."""
     book = played
     assert book.make() == 0
@@ -196,7 +196,7 @@ def test_a_book_is_there_at_every_moment_of_the_exchange(played, monkeypatch):
     assert not any(missing)
 
 
-def test_a_page_that_no_contents_name_is_not_built(played, capsys):
+def test_unlisted_page_is_not_built(played, capsys):
     (played.source / "new.md").write_text(SOURCE % ("new", 1, "number"))
     assert played.make() == 1
     assert "new.md: not in the contents" in one_sentence(capsys)
@@ -225,7 +225,7 @@ def remount(folder, how):
     subprocess.run(["mount", "-o", f"remount,{how}", folder], check=True)
 
 
-def test_a_full_disk_is_told_and_leaves_the_last_book(played, tmp_path, capsys):
+def test_full_disk_keeps_book(played, tmp_path, capsys):
     book = played
     with disk(tmp_path / "disk", "2m") as small:
         book.build = small / "build"
@@ -253,7 +253,7 @@ def site_files(book):
 
 
 @pytest.mark.parametrize("where", ["kernel", "sphinx"])
-def test_a_disk_that_fills_up_in_a_child_process_is_told(played, capsys, monkeypatch, where):
+def test_full_disk_in_child_is_reported(played, capsys, monkeypatch, where):
     said = "Traceback: OSError: [Errno 28] No space left on device"
     assert played.make() == 0
     played.write(2)
@@ -275,7 +275,7 @@ def test_a_disk_that_fills_up_in_a_child_process_is_told(played, capsys, monkeyp
 REAL_SPHINX = render._sphinx
 
 
-def test_a_read_only_folder_is_told_and_leaves_the_last_book(played, tmp_path, capsys):
+def test_read_only_folder_keeps_book(played, tmp_path, capsys):
     book = played
     with disk(tmp_path / "disk", "4m") as small:
         book.build = small / "build"
@@ -295,7 +295,7 @@ def test_a_read_only_folder_is_told_and_leaves_the_last_book(played, tmp_path, c
 # A clock, a rival, and a notebook that takes too much.
 
 
-def test_a_clock_that_jumps_neither_repeats_nor_hides_work(played, monkeypatch, capsys):
+def test_jumping_clock_changes_nothing(played, monkeypatch, capsys):
     book = played
     assert book.make() == 0
     jumps = iter(range(10**6))
@@ -316,7 +316,7 @@ def test_a_clock_that_jumps_neither_repeats_nor_hides_work(played, monkeypatch, 
         assert float((book.build / "results" / name / "seconds.txt").read_text()) >= 0
 
 
-def test_of_two_builds_at_once_the_second_is_refused(played, capsys, tmp_path, monkeypatch):
+def test_second_build_is_refused(played, capsys, tmp_path, monkeypatch):
     book = played
     assert book.make() == 0
     book.write(2)
@@ -352,7 +352,7 @@ def test_of_two_builds_at_once_the_second_is_refused(played, capsys, tmp_path, m
     assert book.files == good
 
 
-def test_a_notebook_that_takes_too_much_memory_fails_alone(book, capsys):
+def test_hungry_notebook_fails_alone(book, capsys):
     """With a real kernel, whose address space is limited."""
     code = "from pathlib import Path\nbytes(number * 2**30)\nPath('records.json').write_text('%s')"
     values = '{"records": {}, "values": {"x-" + str(number): {"value": number}}}'
@@ -369,7 +369,7 @@ def test_a_notebook_that_takes_too_much_memory_fails_alone(book, capsys):
     assert "memory must be a number of GiB above 0" in one_sentence(capsys)
 
 
-def test_a_kernel_that_ends_as_it_starts_is_told(book, capsys):
+def test_dying_kernel_is_reported(book, capsys):
     assert book.make("--memory", "0.001") == 1
     said = capsys.readouterr()
     assert said.err.startswith("error: 2 of 2 notebooks failed: ")

@@ -63,9 +63,7 @@ def files(folder):
     return {p.name: p.read_bytes() for p in folder.iterdir() if p.name not in clocks}
 
 
-def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
-    job, capsys, monkeypatch
-):
+def test_run_keeps_good_results(job, capsys, monkeypatch):
     """One story: two good and two failing notebooks, then the same again, then a change."""
     first, third = job("first", number=5), replace(job("third", COMPILED), document=False)
     jobs = [first, job("second", BAD), third, job("dying", "import os\nos._exit(3)")]
@@ -130,7 +128,7 @@ subprocess.run([sys.executable, "-c", "import sys; print('a child', file=sys.std
 """
 
 
-def test_warnings_are_kept_beside_the_page_and_told(job, capsys):
+def test_warnings_are_kept(job, capsys):
     quiet = job("quiet")
     loud = job("loud", LOUD + GOOD)
     run_jobs([quiet, loud])
@@ -154,7 +152,7 @@ def test_warnings_are_kept_beside_the_page_and_told(job, capsys):
 
 
 @pytest.mark.process
-def test_a_kernel_whose_port_is_taken_is_started_again(job, monkeypatch):
+def test_taken_port_restarts_kernel(job, monkeypatch):
     choose, tried = LocalPortCache.find_available_port, []
     with socket.create_server(("127.0.0.1", 0)) as other:
 
@@ -175,7 +173,7 @@ def test_there_is_at_least_one_worker(job, workers):
         run_jobs([job("first")], workers)
 
 
-def test_linear_algebra_of_a_kernel_runs_on_one_thread():
+def test_kernel_has_one_thread():
     program = (
         "import json, numba, numpy, scipy.linalg, threadpoolctl\n"
         "numpy.ones((9, 9)) @ numpy.ones((9, 9))\n"
@@ -193,7 +191,7 @@ def test_linear_algebra_of_a_kernel_runs_on_one_thread():
         assert set(json.loads(done.stdout)) == {min(threads, os.cpu_count())}
 
 
-def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeypatch):
+def test_expected_time_is_printed(job, capsys, monkeypatch):
     """From the last run here, else from what the book knows, on as many workers as there are."""
     jobs = [job("first"), job("second"), job("third", COMPILED)]
     known = {("paper", "first"): 100.0, ("paper", "second"): 300.0}
@@ -306,7 +304,7 @@ def sleeping(request, job, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
-def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(sleeping, tmp_path):
+def test_interrupt_keeps_last_result(sleeping, tmp_path):
     good, started = sleeping
     before = files(good.target)
     with pytest.raises(RuntimeError, match="another build is running"), lock_build(tmp_path):
@@ -323,7 +321,7 @@ def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(sleeping, 
 
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
-def test_a_kernel_ends_with_the_build_that_was_killed(sleeping, tmp_path):
+def test_kernel_ends_with_build(sleeping, tmp_path):
     good, started = sleeping
     before = files(good.target)
     assert len(processes_in(tmp_path)) == 2  # the build and the kernel
@@ -339,7 +337,7 @@ def test_a_kernel_ends_with_the_build_that_was_killed(sleeping, tmp_path):
     indirect=["sleeping"],
     ids=["workers", "compiled code"],
 )
-def test_a_build_that_was_killed_leaves_no_process_behind(sleeping, tmp_path, least):
+def test_killed_build_leaves_no_process(sleeping, tmp_path, least):
     """Neither workers and what they start, nor those that clear up after them, nor what watches."""
     _, started = sleeping
     left = session_of(tmp_path)
@@ -351,7 +349,7 @@ def test_a_build_that_was_killed_leaves_no_process_behind(sleeping, tmp_path, le
 
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
-def test_a_build_that_is_killed_while_libraries_are_imported_leaves_no_process(job, tmp_path):
+def test_kill_during_imports_leaves_nothing(job, tmp_path):
     """The fork server imports for half a minute on a busy machine, and in this test for an hour."""
     job("first")
     importing = tmp_path / "importing"
@@ -378,7 +376,7 @@ def test_a_build_that_is_killed_while_libraries_are_imported_leaves_no_process(j
             os.kill(pid, signal.SIGKILL)
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+def test_unwritable_path_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with (
         pytest.raises(RuntimeError, match="cannot be written") as refused,
@@ -395,12 +393,12 @@ def test_a_folder_without_permission_is_named(tmp_path):
         pass
 
 
-def test_an_error_inside_is_not_taken_for_an_unwritable_folder(tmp_path):
+def test_inner_error_is_raised(tmp_path):
     with pytest.raises(FileNotFoundError), lock_build(tmp_path):
         raise FileNotFoundError("something else")
 
 
-def test_long_pages_start_early_and_no_two_of_a_part_together():
+def test_long_pages_start_early():
     seconds = {"a/one": 9.0, "a/two": 8.0, "b/one": 3.0, "a/new": None, "c/one": 5.0, "b/two": 1.0}
     jobs = [
         SimpleNamespace(expected_seconds=taken, notebook=SimpleNamespace(page=page))
