@@ -36,9 +36,10 @@ check: $(READY)  ## the author's loop, without a book: lint, types, contracts, e
 	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --doctest-modules analysis scorecard tests
 
-proofs: $(READY)  ## checks that take many minutes: the switching curve, long families, all reruns, a wider random search
+proofs: $(READY)  ## checks that take many minutes: the switching curve, long families, all that `make test` samples, a wider random search
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m slow tests
-	@WHOLE=1 $(BIN)/python -m pytest -m "rerun or book" tests/book/test_rerun_truth.py tests/book/test_repeat.py
+	@WHOLE=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "sampled or book or browser" tests
+	@WHOLE=1 $(BIN)/python -m pytest -m rerun tests/book/test_rerun_truth.py
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --hypothesis-profile search tests
 
 coq:  ## check the proof of the switching curve with Coq (8.16 or later; apt-get install coq), and print what it proves and assumes

@@ -2,9 +2,12 @@
 
 import gc
 import json
+import os
 
 import pytest
 from hypothesis import settings
+
+from tests.support import is_sampled
 
 settings.register_profile("check", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
@@ -22,11 +25,21 @@ def pytest_configure(config):
         import quantecon  # noqa: F401
 
 
-def pytest_collection_modifyitems(items):
-    """While one worker builds the book, another one has what needs no book to do.
+def pytest_collection_modifyitems(config, items):
+    """Keep a sample of what takes long and seldom fails, and order the rest.
 
-    The browser's tests take longest: they come first, and the book is built for them.
+    Of the tests marked `sampled` one in four runs, others at each commit; with WHOLE set, or where
+    tests are named (``-k NAME``, ``FILE::TEST``), all do.
+
+    While one worker builds the book, another one has what needs no book to do. The browser's tests
+    take longest: they come first, and the book is built for them.
     """
+    named = config.option.keyword or any("::" in argument for argument in config.args)
+    if not named and not os.environ.get("WHOLE"):
+        sampled = [item for item in items if item.get_closest_marker("sampled")]
+        left_out = {item for item in sampled if not is_sampled(item.nodeid)}
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
     def turn(item):
         builds_the_book = item.path.name == "test_browser.py"

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,11 +29,20 @@ RIGHT = ("holds", "matches", "used")
 def sample(names: Iterable[str], size: int) -> list[str]:
     """Return `size` of the names, other ones at each commit; all of them where WHOLE is set."""
     ordered = sorted(names)
-    if os.environ.get("WHOLE"):
-        return ordered
-    commit = commit_name()
-    chosen = sorted(ordered, key=lambda name: hashlib.sha256(f"{commit} {name}".encode()).digest())
-    return sorted(chosen[:size])
+    return ordered if os.environ.get("WHOLE") else sorted(sorted(ordered, key=_draw)[:size])
+
+
+def is_sampled(name: str, one_in: int = 4) -> bool:
+    """Whether a name belongs to the share that is tried at this commit."""
+    return int.from_bytes(_draw(name)) % one_in == 0
+
+
+def _draw(name: str) -> bytes:
+    """Return a number drawn by the commit and the name."""
+    return hashlib.sha256(f"{_commit()} {name}".encode()).digest()
+
+
+_commit = cache(commit_name)
 
 
 def record(id: str, value: Any = None, **fields: Any) -> None:

@@ -10,6 +10,7 @@ from scorecard.paths import ROOT
 
 pytestmark = [
     pytest.mark.process,
+    pytest.mark.sampled,
     pytest.mark.skipif(shutil.which("make") is None, reason="needs make"),
 ]
 PROGRAM = """#!/bin/sh

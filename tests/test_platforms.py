@@ -90,6 +90,7 @@ def test_threads_of_blas_change_no_digit():
         assert found() == one
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 @pytest.mark.parametrize("mode", ["", "narrow"])
 def test_answers_without_compiler(tmp_path, monkeypatch, mode):

@@ -68,6 +68,7 @@ def test_local_streams_equal_seed_sequence(jobs):
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 @pytest.mark.parametrize("how", ["argument", "environment"])
 def test_dask_gives_same_bytes(cluster, monkeypatch, how):
@@ -81,6 +82,7 @@ def test_dask_gives_same_bytes(cluster, monkeypatch, how):
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_the_cluster_really_does_the_work(cluster):
     pids = sweep(
@@ -93,6 +95,7 @@ def test_the_cluster_really_does_the_work(cluster):
     assert os.getpid() not in {row[0] for row in pids}
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 @pytest.mark.parametrize("where", ["local", "cluster"])
 def test_killed_worker_is_retried(request, tmp_path, where):
@@ -117,6 +120,7 @@ def test_killed_worker_is_retried(request, tmp_path, where):
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 @pytest.mark.parametrize("where", ["local", "cluster"])
 def test_deadly_call_is_named(request, monkeypatch, where):
@@ -135,6 +139,7 @@ def test_deadly_call_is_named(request, monkeypatch, where):
         sweep(deadly, POINTS, seed=0, jobs=2, scheduler=scheduler, patience=3600, progress=False)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_empty_cluster_is_refused():
     distributed = pytest.importorskip("distributed")
@@ -152,6 +157,7 @@ def test_empty_cluster_is_refused():
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 @pytest.mark.parametrize("where", ["local", "cluster"])
 def test_worker_error_is_raised(request, where):

@@ -39,6 +39,7 @@ def installed(tmp_path_factory):
     return folder / "site"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["robots-open", "your-trace", "at-scale"])
 def test_download_runs_with_installed_package(site, installed, tmp_path, name):
     """From its archive, as Jupyter would; it leaves what it makes in its folder."""

@@ -420,6 +420,7 @@ def test_explorables_stand_on_eight_pages():
     assert len(set(PLACES.values())) >= 8
 
 
+@pytest.mark.sampled
 @each
 def test_explorable_describes_its_state(opened, id):
     shown = opened(id)
@@ -434,6 +435,7 @@ def test_explorable_describes_its_state(opened, id):
     assert shown.place.locator("input, select").evaluate_all(named)
 
 
+@pytest.mark.sampled
 @each
 def test_the_keyboard_alone_drives_every_control(opened, id):
     shown = opened(id)
@@ -458,6 +460,7 @@ def test_the_keyboard_alone_drives_every_control(opened, id):
         assert shown.picture + shown.words != before, control.get_attribute("id") or kind
 
 
+@pytest.mark.sampled
 @each
 def test_address_restores_view(opened, id):
     shown = opened(id)
@@ -478,6 +481,7 @@ def test_address_restores_view(opened, id):
     assert again.tab.evaluate("location.hash") == f"#{id}"
 
 
+@pytest.mark.sampled
 def test_wrong_address_opens_first_view(opened):
     first = opened("explore-four-sources")
     for nonsense in ("?M=nine&T=1e99x&policy=%3Cb%3E&epochs=&colour=red", "?M=50%&%=1"):
@@ -502,6 +506,7 @@ def test_trap_opens_on_worked_example(opened):
     assert "contradicts the belief, which will move" in opened("explore-trap", "?alpha=0.95").words
 
 
+@pytest.mark.sampled
 def test_drag_moves_slider(opened):
     shown = opened("explore-index-lines")
     slider = shown.place.get_by_label("Content x").first
@@ -515,6 +520,7 @@ def test_drag_moves_slider(opened):
     assert float(slider.input_value()) != before
 
 
+@pytest.mark.sampled
 @each
 def test_explorable_fits_dark_telephone(opened, id):
     telephone = {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}
@@ -702,6 +708,7 @@ SENTENCES = {
 }
 
 
+@pytest.mark.sampled
 @each
 def test_sentence_numbers_need_no_script(opened, site, id):
     context = opened(id).tab.context.browser.new_context(java_script_enabled=False)
@@ -722,6 +729,7 @@ def room(number):
     return -1 if ends[0] == ends[1] else 1
 
 
+@pytest.mark.sampled
 @each
 def test_sentence_number_drives_picture(opened, id):
     shown = opened(id)
@@ -756,6 +764,7 @@ def test_sentence_number_drives_picture(opened, id):
     assert followed(shown) == held
 
 
+@pytest.mark.sampled
 @each
 def test_finger_drags_sentence_number(opened, id):
     shown = opened(id, viewport={"width": 390, "height": 800}, has_touch=True)
@@ -780,6 +789,7 @@ def show_still(tab, id):
     tab.locator(f"[id='{id}'] img:visible").wait_for()
 
 
+@pytest.mark.sampled
 @each
 def test_still_picture_without_scripts(opened, browser, site, id):
     context = browser.new_context(java_script_enabled=False)

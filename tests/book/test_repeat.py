@@ -1,8 +1,6 @@
 """Notebooks repeat themselves: run again by nbval, strictly, with another number of threads."""
 
-import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +14,7 @@ from scorecard.running.notebooks import all_notebooks
 from tests.support import sample
 
 #: Number of notebooks that are run again at each commit; `make proofs` runs all.
-REPEATS = 12
+REPEATS = 8
 
 
 def repeat(folders, report):
@@ -71,19 +69,3 @@ def test_notebooks_repeat_with_other_threads(site, tmp_path):
             if path.exists():
                 again = folder / path.relative_to(first)
                 assert again.read_bytes() == path.read_bytes(), f"{page}: {path.name}"
-
-
-def test_a_falsified_number_is_caught(site, tmp_path):
-    """The check itself: one digit of one output changed must fail, in that cell alone."""
-    folder = copied(site, all_notebooks()["four-sources"].page, tmp_path)
-    path = folder / "notebook.ipynb"
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    outputs = [o for cell in notebook["cells"] for o in cell.get("outputs", [])]
-    texts = ["".join(output.get("data", {}).get("text/plain", "")) for output in outputs]
-    number = max(n for n, text in enumerate(texts) if re.search(r"\d\.\d", text))
-    falsified = re.sub(r"\d(?=\.\d)", lambda m: str((int(m[0]) + 1) % 10), texts[number], count=1)
-    assert falsified != texts[number]
-    outputs[number]["data"]["text/plain"] = falsified
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    failed = repeat([folder], tmp_path / "report.xml")
-    assert [len(cells) for cells in failed.values()] == [1], failed

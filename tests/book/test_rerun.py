@@ -48,6 +48,7 @@ def words(page):
     return text[text.index("<article") : text.index("</article>")]
 
 
+@pytest.mark.sampled
 def test_rerun_shows_own_sources_only(rerun, site, tmp_path):
     before = (site.html / "manifest.json").read_bytes()
     (tmp_path / "my.csv").write_text(MY_SOURCES)
@@ -74,6 +75,7 @@ def test_rerun_shows_own_sources_only(rerun, site, tmp_path):
     assert (site.html / "manifest.json").read_bytes() == before
 
 
+@pytest.mark.sampled
 def test_own_file_is_hashed_and_shipped(rerun, tmp_path):
     """The page links it, citations name it, and the notebook runs in a folder with it."""
     mine = tmp_path / "my-feeds.csv"
@@ -100,6 +102,7 @@ def test_own_file_is_hashed_and_shipped(rerun, tmp_path):
     assert "forum" in (alone / "_output/figures/four-sources-states.csv").read_text()
 
 
+@pytest.mark.sampled
 def test_document_parameters_keep_verdicts(rerun):
     page = rerun()
     text = words(page)
@@ -110,6 +113,7 @@ def test_document_parameters_keep_verdicts(rerun):
     assert "has to wait a whole period" in text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("notebook", "parameters", "data"),
     [

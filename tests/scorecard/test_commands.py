@@ -338,6 +338,7 @@ def test_changed_tree_is_not_released(monkeypatch, capsys):
     assert "changed during the release" in said
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_early_interrupt_is_one_sentence(tmp_path, number):

@@ -63,6 +63,7 @@ subprocess.run(command, preexec_fn=exit_with_parent)
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's end")
 def test_child_ends_with_parent(tmp_path):

@@ -31,6 +31,7 @@ def run(checkout, *words):
     return done.stdout
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_new_page_runs(checkout):
     written = write_page("robots/my-page", checkout)

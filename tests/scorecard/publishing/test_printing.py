@@ -145,6 +145,7 @@ def test_object_count_warning_is_silent(caplog, tmp_path):
     assert len(PdfReader(tmp_path / "bound.pdf").pages) == 2
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_kill_leaves_whole_pdf(monkeypatch, tmp_path):
     page, target = tmp_path / "single/index.html", tmp_path / "book.pdf"

@@ -85,6 +85,7 @@ def test_untagged_release_needs_request(tags):
     check_edition(EDITION, tags, dirty=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_kill_leaves_archive_and_hash(build):
     """Of the release before or of the new one: never one of each, nor a part of either."""

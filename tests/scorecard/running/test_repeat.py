@@ -7,7 +7,7 @@ import pytest
 from scorecard.publishing.comparison import repeat_jobs
 from scorecard.running.runner import run_jobs
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sampled]
 
 WRITE = "Path('data').mkdir()\nPath('data/it.csv').write_text(str(os.%s))\nNone"
 

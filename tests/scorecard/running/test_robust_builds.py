@@ -22,7 +22,7 @@ from scorecard.run import write_json
 from scorecard.running import notebooks, runner
 from tests.scorecard.kills import killed_at
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sampled]
 
 PAGES = ("first", "second")
 SOURCE = """---

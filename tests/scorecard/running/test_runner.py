@@ -128,6 +128,7 @@ subprocess.run([sys.executable, "-c", "import sys; print('a child', file=sys.std
 """
 
 
+@pytest.mark.sampled
 def test_warnings_are_kept(job, capsys):
     quiet = job("quiet")
     loud = job("loud", LOUD + GOOD)
@@ -151,6 +152,7 @@ def test_warnings_are_kept(job, capsys):
     assert not any("warnings" in line for line in said if "part/quiet:" in line)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_taken_port_restarts_kernel(job, monkeypatch):
     choose, tried = LocalPortCache.find_available_port, []
@@ -173,6 +175,7 @@ def test_there_is_at_least_one_worker(job, workers):
         run_jobs([job("first")], workers)
 
 
+@pytest.mark.sampled
 def test_kernel_has_one_thread():
     program = (
         "import json, numba, numpy, scipy.linalg, threadpoolctl\n"
@@ -303,6 +306,7 @@ def sleeping(request, job, tmp_path):
             os.killpg(started.pid, signal.SIGKILL)
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
 def test_interrupt_keeps_last_result(sleeping, tmp_path):
     good, started = sleeping
@@ -320,6 +324,7 @@ def test_interrupt_keeps_last_result(sleeping, tmp_path):
         pass  # the lock is free again
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
 def test_kernel_ends_with_build(sleeping, tmp_path):
     good, started = sleeping
@@ -330,6 +335,7 @@ def test_kernel_ends_with_build(sleeping, tmp_path):
     assert files(good.target) == before
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
 @pytest.mark.parametrize(
     ("sleeping", "least"),
@@ -348,6 +354,7 @@ def test_killed_build_leaves_no_process(sleeping, tmp_path, least):
     assert not processes_in(tmp_path)
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
 def test_kill_during_imports_leaves_nothing(job, tmp_path):
     """The fork server imports for half a minute on a busy machine, and in this test for an hour."""

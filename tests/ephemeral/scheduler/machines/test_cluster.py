@@ -46,6 +46,7 @@ def same_epoch(*schedulers):
     np.testing.assert_array_equal(*(scheduler.quotas for scheduler in schedulers))
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_lost_worker_changes_no_crawl(client, model, tmp_path):
     place = Cluster(client, tmp_path, save_every=SAVE_EVERY)
@@ -90,6 +91,7 @@ def test_restart_counts_once():
     assert machines.losses == [Loss(0, 4, 3, 14.0), Loss(0, 5, 1, 16.0)]
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_unequal_costs_match_one_scheduler(client, tmp_path):
     rng = np.random.default_rng(1)
@@ -103,6 +105,7 @@ def test_unequal_costs_match_one_scheduler(client, tmp_path):
         np.testing.assert_array_equal(*(np.sort(s.crawl()[0]) for s in (one, scheduler)))
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_unsaved_part_is_given_up(client, model, tmp_path):
     def gone():
@@ -117,6 +120,7 @@ def test_unsaved_part_is_given_up(client, model, tmp_path):
     assert scheduler.machines.losses == []
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_a_cluster_without_workers_is_refused(model, tmp_path):
     with (
