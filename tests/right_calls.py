@@ -84,7 +84,7 @@ def ephemeral_calls():
         "RolloutPolicy": {**two, "epochs": 3, "price": 0.5},
         "RoundRobinPolicy": {},
         "SchedulePolicy": {"schedule": np.ones((2, 2), dtype=bool)},
-        "Scheduler": {**pair, "price": 0.1, "index_rate": 2.0, "queue": 3},
+        "Scheduler": {**pair, "price": 0.1, "index_rate": 2.0, "queue": 3, "tune_price": False},
         "SignalBelief": {"signals": signals, "time": 1.0},
         "Signals": {**two, "recall": 0.9, "precision": [0.5, 0.2]},
         "Sources": {"arrival_rate": [1.0], "mean_utility": [1.0], "decay_rate": [1.0]},

@@ -58,7 +58,8 @@ from analysis.crawl.fetching.hosts import plain_address
 from analysis.crawl.fetching.virtual_time import START
 from analysis.crawl.frontier.state import DAY, LONGEST, NEVER
 from analysis.crawl.storage.store import LOG_EPOCHS
-from analysis.ephemeral.policies import POLICIES, named_policy
+from analysis.ephemeral.lagrangian import crawl_price
+from analysis.ephemeral.policies import POLICIES, LagrangianPolicy, named_policy
 from analysis.ephemeral.sources import Sources
 
 LONGEST_FRESH = DAY
@@ -256,7 +257,14 @@ def _policy(given: Any) -> Callable[..., Any]:
         loaded: Callable[..., Any] = load_object(given)
         return loaded
     # Versions for a crawl, which can choose again in the same epoch if a host refuses a fetch.
-    of_crawls = {"whittle": policies.index, "round-robin": policies.round_robin}
+    of_crawls: dict[str, Callable[..., Any]] = {
+        "whittle": policies.index,
+        # At the price of the whole budget: the order of preference is asked with smaller ones.
+        "lagrangian": lambda sources, budget, seconds: LagrangianPolicy(
+            sources, crawl_price(sources, budget)
+        ),
+        "round-robin": policies.round_robin,
+    }
     return of_crawls.get(given) or (lambda sources, budget, seconds: named_policy(given, sources))
 
 

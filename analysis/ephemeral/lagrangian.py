@@ -44,6 +44,11 @@ from analysis.ephemeral.relaxed import due_ages, relaxed_problem
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 from analysis.kernel_cache import njit
 
+TUNED_EVERY = 50
+"""Epochs from one self-tuned price to the next."""
+TUNED_STEP = 0.3
+"""Share of the way from a self-tuned price to the mean of the marginal Whittle indices."""
+
 
 def lagrangian_index(sources: Sources, age: ArrayLike, price: float) -> Floats:
     """Return the Lagrangian index of each source by its age.

@@ -31,7 +31,12 @@ from analysis.checks import (
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.kernels import Rule, next_in_turn, printed_relative_index
-from analysis.ephemeral.lagrangian import PricedSources, crawl_price
+from analysis.ephemeral.lagrangian import (
+    TUNED_EVERY,
+    TUNED_STEP,
+    PricedSources,
+    crawl_price,
+)
 from analysis.ephemeral.sources import Sources
 
 Arms = NDArray[np.int64]
@@ -186,10 +191,10 @@ class LagrangianPolicy:
 class TunedLagrangianPolicy:
     """The Lagrangian index policy that finds its price while it crawls.
 
-    At each epoch the *marginal* Whittle index is midway between the least of a source crawled and
-    the largest of one that waits. After every `every` epochs the price moves a share `step` of the
-    way to their mean; in the first of them, without a price, the order is that of Whittle's index.
-    An object plays one run.
+    At each epoch the *marginal* Whittle index is midway between that of the source that is crawled
+    last and that of the first one that waits. After every `every` epochs the price moves a share
+    `step` of the way to their mean; in the first of them, without a price, the order is that of
+    Whittle's index. An object plays one run.
 
     Parameters
     ----------
@@ -213,12 +218,12 @@ class TunedLagrangianPolicy:
     >>> policy = TunedLagrangianPolicy(sources)
     >>> run = simulate(sources, policy, budget=10, horizon=1000)
     >>> round(policy.price, 2), round(crawl_price(sources, 10), 2)
-    (8.83, 8.78)
+    (8.81, 8.78)
     """
 
     sources: Sources
-    every: int = 50
-    step: float = 0.3
+    every: int = TUNED_EVERY
+    step: float = TUNED_STEP
     price: float | None = field(init=False, default=None)
     _priced: PricedSources | None = field(init=False, repr=False, default=None)
     _marginal: list[float] = field(init=False, repr=False, default_factory=list)
@@ -233,13 +238,12 @@ class TunedLagrangianPolicy:
     ) -> Arms:
         """Return the `budget` sources of largest index, and learn from the marginal one."""
         whittle = _whittle(self.sources, observation)
-        if self._priced is None:
-            arms = top(whittle, budget)
-        else:
-            arms = top(_lagrangian(self._priced, observation), budget)
-        waiting = np.delete(whittle, arms)
-        if waiting.size:
-            self._marginal.append(0.5 * float(whittle[arms].min() + waiting.max()))
+        rank = whittle if self._priced is None else _lagrangian(self._priced, observation)
+        budget = check_whole("budget", budget, 1, rank.size)
+        order = np.argsort(-rank, kind="stable")
+        arms = np.sort(order[:budget])
+        if budget < rank.size:
+            self._marginal.append(float(whittle[order[budget - 1 : budget + 1]].mean()))
         if len(self._marginal) == self.every:
             mean = float(np.mean(self._marginal))
             self.price = (

@@ -1,13 +1,25 @@
 """One policy object, and one name, in simulations, on a trace and in a crawl."""
 
 import sys
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
 import pytest
+from scrapy.settings import Settings
 
 from analysis.crawl.local.transport import crawl_in_process
-from analysis.ephemeral import Arrivals, Sources, compare, simulate, simulate_random
+from analysis.crawl.settings import crawl_settings
+from analysis.ephemeral import (
+    Arrivals,
+    Observation,
+    Sources,
+    compare,
+    crawl_price,
+    lagrangian_index,
+    simulate,
+    simulate_random,
+)
 from analysis.ephemeral.policies import POLICIES, named_policy
 from analysis.trace.experiment import Experiment
 from analysis.trace.trace import WEEK, publications
@@ -68,6 +80,43 @@ def test_policy_name_in_crawl(name):
     if name == "whittle":
         index = crawl_in_process(site, some_settings(site, 2, 8, "index"))
         assert crawl.store.frame().equals(index.store.frame())
+
+
+class ByAdvantage:
+    """The Lagrangian index policy by its definition, at one price."""
+
+    def __init__(self, sources, budget):
+        self.sources, self.price = sources, crawl_price(sources, budget)
+
+    def select(self, observation, budget, rng=None):
+        index = lagrangian_index(self.sources, observation.age, self.price)
+        return np.sort(np.argsort(-index, kind="stable")[:budget])
+
+
+@pytest.mark.parametrize("budget", [1, 3, 11])
+def test_lagrangian_crawl_ranks_at_one_price(budget, monkeypatch):
+    """Whatever number of sources is asked for: hosts that limit fetches make it differ."""
+    module = ModuleType("my_policies")
+    module.by_advantage = lambda sources, budget, seconds: ByAdvantage(sources, budget)
+    monkeypatch.setitem(sys.modules, "my_policies", module)
+    site = some_site(size=12, epochs=25)
+    logs = []
+    for policy in ("lagrangian", "my_policies.by_advantage"):
+        given = some_settings(site, budget, 25) | {"CRAWL_POLICY": policy}
+        logs.append(crawl_in_process(site, given).store.frame())
+    assert len(logs[0]) == 25 * budget
+    assert logs[0].equals(logs[1])
+
+
+def test_lagrangian_crawl_has_an_order():
+    """A crawl takes the choices for 1, 2, 3, ... sources as an order of preference."""
+    site = some_site(size=12, epochs=3)
+    settings = crawl_settings(Settings({"CRAWL_BUDGET": 4, "CRAWL_POLICY": "lagrangian"}))
+    policy = settings.policy(site.sources, 4, 3600.0)
+    age = np.random.default_rng(0).integers(1, 20, 12)
+    chosen = [policy.select(Observation(0, age, np.full(12, np.nan)), n) for n in range(1, 13)]
+    for fewer, more in pairwise(chosen):
+        assert set(fewer) < set(more)
 
 
 def test_a_policy_of_ones_own_crawls(monkeypatch):

@@ -36,6 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.arrays import Floats
 from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
 from analysis.display import brief
+from analysis.ephemeral.lagrangian import TUNED_EVERY, TUNED_STEP
 from analysis.ephemeral.lagrangian import crawl_price as solve_for_price
 from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.scheduler.admission import limits as check_limits
@@ -55,6 +56,8 @@ Numbers = NDArray[np.int64]
 NO_MAXIMAL_AGES = np.empty(0, np.int32)
 PRIORITIES = ("whittle", "lagrangian")
 """Indices by which sources are ranked."""
+IDLE = 1e-3
+"""Relative change of a tuned price that is not worth sorting the calendar anew."""
 
 
 @brief
@@ -95,6 +98,10 @@ class Scheduler:
     crawl_price : float, optional
         lambda of the Lagrangian index, for each unit of crawl cost; by default
         `analysis.ephemeral.crawl_price` for the sources and the budget at the start.
+    tune_price : bool
+        Let the price of a crawl follow sources and budget: after every 50 epochs it moves towards
+        the mean of the marginal Whittle indices, as in `TunedLagrangianPolicy`, unless it is
+        within a thousandth of where it would move. Then the calendar is sorted anew.
 
     Attributes
     ----------
@@ -108,7 +115,8 @@ class Scheduler:
         sorted anew.
     crawl_price : float
         May be set at any time with the priority "lagrangian", None to solve for it anew; the
-        calendar is then sorted anew. Sources that are added or changed leave it as it is.
+        calendar is then sorted anew. Sources that are added or changed leave it as it is,
+        unless it is tuned.
     marginal_index : float
         Index, or Lagrangian index plus price, at which the budget of the last crawl was spent;
         negative if it was not.
@@ -142,8 +150,10 @@ class Scheduler:
         queue: int = 0,
         priority: str = "whittle",
         crawl_price: float | None = None,
+        tune_price: bool = False,
     ) -> None:
         check_kind("sources", sources, Sources)
+        check_kind("tune_price", tune_price, bool)
         engine = checked_engine(index_rate, queue)
         price = None if price is None else check_number("price", price, 0, high_open=True)
         check_choice("precision", precision, tuple(buckets.PRECISIONS))
@@ -152,16 +162,20 @@ class Scheduler:
         check_choice("priority", priority, PRIORITIES)
         if priority == "whittle" and crawl_price is not None:
             raise ValueError("crawl_price must be None unless the priority is 'lagrangian'")
+        if priority == "whittle" and tune_price:
+            raise ValueError("tune_price must be False unless the priority is 'lagrangian'")
         if priority == "lagrangian" and (price is not None or engine is not None):
             raise ValueError(
                 "priority must be 'whittle' where pages have a price or join a queue, got "
                 "'lagrangian'"
             )
         if priority == "lagrangian":
-            crawl_price = _solved(sources, self.budget, crawl_price)
+            crawl_price = solved_price(sources, self.budget, crawl_price)
         self._threshold = Threshold(margin=_margin(sources, crawl_price))
         self._register = Register(precision, sources.cost[:1], price, engine, crawl_price)
         self._ranked = epoch_kernel.Ranked()
+        # Sum and number of the marginal Whittle indices since the last price, if it is tuned.
+        self._marginal = (0.0, 0) if tune_price else None
         self.add(sources, ages, min_age=min_age, max_age=max_age)
 
     @property
@@ -192,8 +206,10 @@ class Scheduler:
         if self._register.crawl_price is None:
             raise ValueError("crawl_price needs a scheduler of the priority 'lagrangian'")
         if price is None:
-            price = _solved(self._register.as_sources(), self.budget, None)
+            price = solved_price(self._register.as_sources(), self.budget, None)
         self._register.set_crawl_price(price, self._now)
+        if self._marginal is not None:
+            self._marginal = 0.0, 0
 
     @property
     def _now(self) -> Now:
@@ -253,13 +269,16 @@ class Scheduler:
         calendar, cost, limits = self._register.calendar, self._register.cost, self._register.limits
         ranked, want, room = self._ranked, budget, budget * ROOM
         cut, tie, count = self._select(budget, floor)
-        while self._threshold.above(max(cut, floor)) and self.threshold > 0:
+        while self._threshold.above(max(lowest := self._lowest(cut, tie), floor)):
             want *= 1.3
-            if not self._threshold.lower(want, room, calendar, self.epoch, cost, limits):
-                break  # the budget is below every cost, or all sources are below their minimal age
+            if self.threshold == 0 or not self._threshold.lower(
+                want, room, calendar, self.epoch, cost, limits
+            ):
+                break  # all are ranked, cost more than the budget, or are below their minimal age
             cut, tie, count = self._select(budget, floor)
         self.marginal_index = cut
-        self._threshold.follow(max(cut, floor), count, ranked.number.size, self.epoch)
+        self._threshold.follow(max(lowest, floor), count, ranked.number.size, self.epoch)
+        price = self._tuned_price(cut, tie)
         numbers, rewards = np.empty(count, np.int64), np.empty(count)
         epoch_kernel.settle(
             calendar, self.epoch, self.threshold, cut, tie, limits,
@@ -267,6 +286,10 @@ class Scheduler:
         )  # fmt: skip
         rewards *= cost[numbers] if cost.size > 1 else cost[0]
         self.epoch += 1
+        if price is not None:
+            # Near the margin indices move as the price does: a lower one would sort twice.
+            self._threshold.level *= min(1.0, price / self.crawl_price)
+            self.crawl_price = price
         return numbers, rewards
 
     def demand(self, subsidy: ArrayLike, *, most_cost: float = np.inf) -> Any:
@@ -423,7 +446,8 @@ class Scheduler:
             If the budget was set to an invalid value.
         """
         budget = check_number("budget", self.budget, 0, high_open=True)
-        write_state(path, self._register.state(self._now, budget))
+        state = self._register.state(self._now, budget)
+        write_state(path, state._replace(marginal=self._marginal))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Scheduler:
@@ -441,6 +465,7 @@ class Scheduler:
         sources = self._register.as_sources() if state.crawl_price is not None else None
         self._threshold = Threshold(state.level, _margin(sources, state.crawl_price))
         self._ranked = epoch_kernel.Ranked()
+        self._marginal = state.marginal
         return self
 
     def _select(self, budget: float, floor: float) -> Choice:
@@ -451,8 +476,35 @@ class Scheduler:
             ranked.rank[ranked.rank < floor] = epoch_kernel.WAITING
         return choose(budget, ranked.number, ranked.rank, self._register.cost)
 
+    def _lowest(self, cut: float, tie: int) -> float:
+        """Return the least rank that has to be in the epoch's bucket: the cut.
 
-def _solved(sources: Sources, budget: float, crawl_price: float | None) -> float:
+        To tune the price, that of the first source that waits.
+        """
+        if self._marginal is None:
+            return cut
+        _, first = epoch_kernel.find_marginal(self._ranked.number, self._ranked.rank, cut, tie)
+        return epoch_kernel.WAITING if first < 0 else float(self._ranked.rank[first])
+
+    def _tuned_price(self, cut: float, tie: int) -> float | None:
+        """Count the marginal Whittle index of this epoch; return the next price if it is time."""
+        if self._marginal is None or not 0 <= cut < epoch_kernel.OVERDUE:
+            return None
+        places = epoch_kernel.find_marginal(self._ranked.number, self._ranked.rank, cut, tie)
+        if min(places) < 0:
+            return None
+        calendar = self._register.calendar
+        total, count = self._marginal
+        total += sum(epoch_kernel.whittle_at(calendar, self.epoch, place) for place in places) / 2
+        self._marginal = total, count + 1
+        if count + 1 < TUNED_EVERY:
+            return None
+        self._marginal = 0.0, 0
+        move = TUNED_STEP * (total / TUNED_EVERY - self.crawl_price)
+        return self.crawl_price + move if abs(move) > IDLE * self.crawl_price else None
+
+
+def solved_price(sources: Sources, budget: float, crawl_price: float | None) -> float:
     """Return a checked price of a crawl, or the one that solves the relaxed problem."""
     if crawl_price is not None:
         return check_number("crawl_price", crawl_price, 0, high_open=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from analysis.arrays import Floats
 from analysis.checks import check_file
+from analysis.ephemeral.lagrangian import TUNED_EVERY
 from analysis.ephemeral.scheduler.calendar.buckets import NEVER, NO_CAPS, Limits, precision_of
 from analysis.files import replacing
 
@@ -40,7 +41,8 @@ class State(NamedTuple):
     sources or one a number; `epoch` is the next one, `total` the numbers assigned so far, `level`
     the threshold. If pages have a price, `pages` holds the pages of an epoch, one a number; if they
     join a queue, `empty` holds u*/C at an empty queue and log delta. `crawl_price` is None unless
-    sources rank by the Lagrangian index.
+    sources rank by the Lagrangian index, `marginal` unless that price is tuned: then it holds sum
+    and number of the marginal Whittle indices since the last price.
     """
 
     entries: NDArray[np.void]
@@ -55,6 +57,7 @@ class State(NamedTuple):
     empty: Floats = NO_QUEUE
     engine: QueuedEngine | None = None
     crawl_price: float | None = None
+    marginal: tuple[float, int] | None = None
 
 
 def write_state(path: str | PathLike[str], state: State) -> None:
@@ -73,6 +76,8 @@ def write_state(path: str | PathLike[str], state: State) -> None:
         arrays |= {"empty": state.empty, "engine": np.array(state.engine, float)}
     if state.crawl_price is not None:
         arrays |= {"crawl_price": np.array([state.crawl_price])}
+    if state.marginal is not None:
+        arrays |= {"marginal": np.array(state.marginal, float)}
     with replacing(path) as file:
         np.savez(file, allow_pickle=False, digest=_digest(arrays), **arrays)
 
@@ -148,7 +153,14 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> State:
         _require("crawl_price", crawl_price.dtype == np.float64 and crawl_price.shape == (1,))
         _require("crawl_price", 0 <= crawl_price[0] < np.inf)
     charged = None if crawl_price is None else float(crawl_price[0])
-    return State(*held, pages, float(price[0]), empty, queued, charged)
+    marginal, tuned = arrays.get("marginal"), None
+    if marginal is not None:
+        _require("marginal", marginal.dtype == np.float64 and marginal.shape == (2,))
+        _require("marginal", np.isfinite(marginal).all() and (marginal >= 0).all())
+        _require("marginal", marginal[1] % 1 == 0 and marginal[1] < TUNED_EVERY)
+        _require("marginal", charged is not None)
+        tuned = float(marginal[0]), int(marginal[1])
+    return State(*held, pages, float(price[0]), empty, queued, charged, tuned)
 
 
 def _require(name: str, right: Any) -> None:

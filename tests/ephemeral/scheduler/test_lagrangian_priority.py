@@ -3,8 +3,21 @@
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Scheduler, Sources, crawl_price, four_sources, lagrangian_index
+from analysis.ephemeral import (
+    Observation,
+    Scheduler,
+    Sources,
+    TunedLagrangianPolicy,
+    crawl_price,
+    four_sources,
+    lagrangian_index,
+    whittle_index_at_age,
+)
 from analysis.ephemeral.instances import lognormal_sources, random_sources
+from analysis.ephemeral.lagrangian import PricedSources
+from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.core import IDLE
+from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from tests.ephemeral.scheduler.test_core import FullSort, same_crawl
 
 
@@ -123,6 +136,8 @@ def test_demand_counts_the_ranks():
         ({"priority": "lagrangian", "crawl_price": -1.0}, "crawl_price"),
         ({"priority": "lagrangian", "price": 0.1}, "priority"),
         ({"priority": "lagrangian", "index_rate": 2.0}, "priority"),
+        ({"tune_price": True}, "tune_price"),
+        ({"priority": "lagrangian", "tune_price": 1}, "tune_price"),
     ],
 )
 def test_wrong_priorities_are_refused(options, name):
@@ -133,3 +148,143 @@ def test_wrong_priorities_are_refused(options, name):
 def test_price_needs_its_priority():
     with pytest.raises(ValueError, match="crawl_price"):
         Scheduler(four_sources(), 1).crawl_price = 3.0
+
+
+class TunedSort(LagrangianSort):
+    """The rule that tunes the price, by a full sort: after every 50 epochs, unless nearly right."""
+
+    def __init__(self, sources, budget, ages=None, **options):
+        super().__init__(sources, budget, ages, **options)
+        self.marginal = []
+
+    def crawl(self, budget=None):
+        rank, whittle = self.ranks(), whittle_index_at_age(self.sources, self.age)
+        chosen, rewards = super().crawl(budget)
+        # The scheduler stops before the first source that the rest of the budget does not pay for.
+        waiting = np.setdiff1d(np.arange(rank.size), chosen)
+        waiting = waiting[self.cost[waiting] <= (self.budget if budget is None else budget)]
+        if chosen.size and waiting.size:
+            last = chosen[np.lexsort((-chosen, rank[chosen]))[0]]
+            first = waiting[np.lexsort((waiting, -rank[waiting]))[0]]
+            self.marginal.append((whittle[last] + whittle[first]) / 2)
+        if len(self.marginal) == 50:
+            move = 0.3 * (np.mean(self.marginal) - self.price)
+            self.marginal.clear()
+            if abs(move) > IDLE * self.price:
+                self.price += move
+        return chosen, rewards
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("factor", [0.6, 1.7])
+def test_tuned_price_is_that_of_full_sort(name, factor):
+    sources, budget = SETS[name]
+    ages = np.random.default_rng(6).integers(0, 40, len(sources))
+    price = factor * crawl_price(sources, min(budget, float(sources.cost.sum())))
+    options = {"priority": "lagrangian", "tune_price": True}
+    scheduler = Scheduler(sources, budget, ages, crawl_price=price, **options)
+    reference = TunedSort(sources, budget, ages, price=price)
+    for epoch in range(320):
+        same_crawl(scheduler, reference, budget * (0.5 if epoch % 7 == 3 else 1.0))
+        assert scheduler.crawl_price == pytest.approx(reference.price, rel=1e-9)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_tuned_price_approaches_solved_one(factor):
+    sources = lognormal_sources(2000, 15)
+    solved = crawl_price(sources, 200)
+    options = {"priority": "lagrangian", "crawl_price": factor * solved, "tune_price": True}
+    scheduler = Scheduler(sources, 200, **options)
+    for _ in range(1500):
+        scheduler.crawl()
+    assert scheduler.crawl_price == pytest.approx(solved, rel=0.01)
+    # The sources fade twice as fast and bring half as much: the price follows.
+    slower = Sources(0.5 * sources.arrival_rate, sources.mean_utility, 2 * sources.decay_rate)
+    scheduler.rerate(np.arange(2000), slower)
+    for _ in range(1500):
+        scheduler.crawl()
+    assert scheduler.crawl_price == pytest.approx(crawl_price(slower, 200), rel=0.01)
+
+
+def test_tuned_policy_and_scheduler_agree():
+    sources, ages = random_sources(150, 16), np.random.default_rng(17).integers(1, 30, 150)
+    policy = TunedLagrangianPolicy(sources)
+    policy.price = 1.3 * crawl_price(sources, 12)
+    policy._priced = PricedSources(sources, policy.price)
+    options = {"priority": "lagrangian", "crawl_price": policy.price, "tune_price": True}
+    scheduler, age = Scheduler(sources, 12, ages, **options), ages.copy()
+    for epoch in range(300):
+        arms = policy.select(Observation(epoch, age.copy(), np.full(150, np.nan)), 12)
+        assert np.sort(scheduler.crawl()[0]).tolist() == arms.tolist()
+        age += 1
+        age[arms] = 1
+    assert scheduler.crawl_price == pytest.approx(policy.price, rel=1e-9)
+
+
+def test_saved_state_keeps_tuning(tmp_path):
+    sources = random_sources(90, 18)
+    options = {"priority": "lagrangian", "crawl_price": 1.0, "tune_price": True}
+    scheduler = Scheduler(sources, 7, **options)
+    for _ in range(70):
+        scheduler.crawl()
+    scheduler.save(tmp_path / "state.npz")
+    again = Scheduler.load(tmp_path / "state.npz")
+    for _ in range(120):
+        assert sorted(scheduler.crawl()[0]) == sorted(again.crawl()[0])
+        assert scheduler.crawl_price == again.crawl_price
+    assert scheduler.crawl_price != 1.0
+
+
+@pytest.mark.parametrize("parts", [2, 5])
+def test_parts_crawl_as_full_sort(parts):
+    """Where costs differ the coordinator finds the very sources that one machine would crawl."""
+    sources = random_sources(200, 19, costs=True)
+    ages = np.random.default_rng(20).integers(1, 30, 200)
+    part = np.random.default_rng(21).integers(0, parts, 200)
+    scheduler = PartitionedScheduler(sources, part, 21.5, ages, priority="lagrangian")
+    reference = LagrangianSort(sources, 21.5, ages)
+    for _ in range(120):
+        assert np.sort(scheduler.crawl()[0]).tolist() == np.sort(reference.crawl()[0]).tolist()
+
+
+def test_one_part_crawls_as_full_sort():
+    sources, ages = random_sources(120, 22), np.random.default_rng(23).integers(1, 30, 120)
+    scheduler = PartitionedScheduler(sources, np.zeros(120, int), 9, ages, priority="lagrangian")
+    reference = LagrangianSort(sources, 9, ages)
+    for _ in range(100):
+        assert np.sort(scheduler.crawl()[0]).tolist() == np.sort(reference.crawl()[0]).tolist()
+
+
+def test_parts_share_one_price():
+    """Parts of different kinds: visits and rewards are those of one machine."""
+    sources = lognormal_sources(3000, 24)
+    part = np.argsort(np.argsort(sources.decay_rate)) * 6 // 3000
+    ages = spread_ages(sources, 150, 25)
+    visits, rewards = np.zeros((2, 6)), np.zeros(2)
+    machines = (
+        Scheduler(sources, 150, ages, priority="lagrangian"),
+        PartitionedScheduler(sources, part, 150, ages, priority="lagrangian"),
+    )
+    for i, machine in enumerate(machines):
+        for epoch in range(400):
+            numbers, earned = machine.crawl()
+            assert numbers.size == 150
+            if epoch >= 200:
+                visits[i] += np.bincount(part[numbers], minlength=6)
+                rewards[i] += earned.sum()
+    np.testing.assert_allclose(visits[1], visits[0], rtol=0.01)
+    assert rewards[1] == pytest.approx(rewards[0], rel=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"priority": "best"}, "priority"),
+        ({"crawl_price": 1.0}, "crawl_price"),
+        ({"priority": "lagrangian", "crawl_price": np.nan}, "crawl_price"),
+        ({"priority": "lagrangian", "price": 0.1}, "priority"),
+    ],
+)
+def test_wrong_priorities_of_parts_are_refused(options, name):
+    with pytest.raises(ValueError, match=name):
+        PartitionedScheduler(four_sources(), [0, 0, 1, 1], 2, **options)

@@ -131,6 +131,41 @@ class Ranked:
 
 
 @njit
+def find_marginal(number: Ints, rank: Floats, cut: float, tie: int) -> tuple[int, int]:
+    """Return the places of the source crawled last and of the first that waits; -1 for none."""
+    last, first = -1, -1
+    for j in range(rank.size):
+        if rank[j] > cut or (rank[j] == cut and number[j] <= tie):
+            if (
+                last < 0
+                or rank[j] < rank[last]
+                or (rank[j] == rank[last] and number[j] > number[last])
+            ):
+                last = j
+        elif rank[j] >= 0.0 and (
+            first < 0
+            or rank[j] > rank[first]
+            or (rank[j] == rank[first] and number[j] < number[first])
+        ):
+            first = j
+    return last, first
+
+
+@njit
+def whittle_at(calendar: Calendar, epoch: int, place: int) -> float:
+    """Return the Whittle index of the entry at a place of the epoch's bucket."""
+    bucket = epoch & (RING - 1)
+    block, size = calendar.head[bucket], calendar.fill[bucket]
+    while place >= size:
+        place -= size
+        block, size = calendar.link[block], BLOCK
+    entry = calendar.pool[np.int64(block) * BLOCK + place]
+    decay = np.float64(entry.decay)
+    index = shares(decay, bend_of(decay), float(epoch - entry.last))[0]
+    return np.float64(entry.limit) * index
+
+
+@njit
 def settle(
     calendar: Calendar,
     epoch: int,

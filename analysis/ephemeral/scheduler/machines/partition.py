@@ -36,10 +36,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_kind, check_number
+from analysis.checks import check_choice, check_kind, check_number
 from analysis.ephemeral.scheduler.admission import spread_ages, whole_numbers
 from analysis.ephemeral.scheduler.calendar.budget import ROOM
-from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.scheduler.core import PRIORITIES, Scheduler, solved_price
 from analysis.ephemeral.sources import Sources
 
 Crawl = tuple[NDArray[np.int64], Floats]
@@ -138,6 +138,9 @@ class PartitionedScheduler:
         Where the machines are, such as a `cluster.Cluster`; all in this process by default.
     price : float, optional
         Price of a page in units of content, on all machines and in all epochs; see `Scheduler`.
+    priority, crawl_price
+        As in `Scheduler`; the price of a crawl is one for all machines, and what they share as the
+        multiplier is then the Lagrangian index plus that price.
 
     Attributes
     ----------
@@ -161,6 +164,8 @@ class PartitionedScheduler:
         exchange: bool = True,
         place: Place | None = None,
         price: float | None = None,
+        priority: str = "whittle",
+        crawl_price: float | None = None,
     ) -> None:
         check_kind("sources", sources, Sources)
         where = np.asarray(part)
@@ -179,9 +184,16 @@ class PartitionedScheduler:
         if where.min() < 0 or np.bincount(where.astype(np.intp)).min() == 0:
             raise ValueError(f"part must use every number from 0 to {count - 1}")
         self.members = [np.flatnonzero(where == p) for p in range(count)]
+        check_choice("priority", priority, PRIORITIES)
+        if priority == "lagrangian":
+            crawl_price = solved_price(sources, self.budget, crawl_price)
         parts = (
-            Scheduler(sources.subset(own), budget, age[own], price=price) for own in self.members
-        )
+            Scheduler(
+                sources.subset(own), budget, age[own],
+                price=price, priority=priority, crawl_price=crawl_price,
+            )
+            for own in self.members
+        )  # fmt: skip
         self.machines: Machines = InProcess(parts) if place is None else place.start(parts)
         self._claims = np.array([sources.cost[own].sum() for own in self.members])
         self._owed = np.zeros(count)
