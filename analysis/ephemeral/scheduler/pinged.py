@@ -13,17 +13,27 @@ The index is that of expected content (Theorem 1 of the report) at Y.
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from copy import deepcopy
+from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Bools, Floats, Ints
-from analysis.checks import check_array, check_integer, check_integers, check_kind, check_number
+from analysis.checks import (
+    check_array,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_number,
+)
 from analysis.display import brief
 from analysis.ephemeral.scheduler.calendar.budget import ROOM, choose
 from analysis.ephemeral.scheduler.observed import MEMORY, SAFETY, content_at_index, rank_found
+from analysis.ephemeral.scheduler.state import LATEST, read_arrays, require, write_arrays
 from analysis.ephemeral.signals.model import each
 from analysis.ephemeral.sources import Sources
 from analysis.kernel_cache import njit
@@ -203,6 +213,75 @@ class PingedScheduler:
         )  # fmt: skip
         self.epoch += 1
         return numbers, worth
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the whole state, sources included, to a NumPy archive (.npz), for `load`.
+
+        A file of that name is replaced atomically: a process that is killed while it saves leaves
+        the old state. ValueError if the budget was set to an invalid value.
+        """
+        budget = check_number("budget", self.budget, 0, high_open=True)
+        *rates, period, names = self.sources.__reduce__()[1]
+        text = json.dumps(names if names is None else list(names), default=str)
+        arrays: dict[str, NDArray[Any]] = {
+            "rates": np.stack(rates),
+            "names": np.frombuffer(text.encode(), np.uint8),
+            "numbers": np.array([period, budget, self.threshold, self._margin]),
+            "counts": np.array([self.epoch, self.rebuilds], np.int64),
+            "cuts": np.array(self._cuts, np.float64),
+            "worth": self._worth,
+            "steady": self._steady,
+            "at": self._at,
+            "last": self._last,
+        }
+        write_arrays(path, arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> PingedScheduler:
+        """Return a scheduler with a saved state, whose crawls are those of the one that was saved.
+
+        ValueError if the file does not hold a saved scheduler, or was changed since.
+        """
+        return read_arrays(path, cls._of)
+
+    @classmethod
+    def _of(cls, arrays: dict[str, NDArray[Any]]) -> PingedScheduler:
+        """Return the scheduler whose state the arrays hold, each checked."""
+        rates, numbers, counts = arrays["rates"], arrays["numbers"], arrays["counts"]
+        require("rates", rates.dtype == np.float64 and rates.ndim == 2 and len(rates) == 4)
+        size = rates.shape[1]
+        require("counts", counts.dtype == np.int64 and counts.shape == (2,))
+        epoch, rebuilds = counts.tolist()
+        require("counts", 1 <= epoch <= LATEST and rebuilds >= 0)
+        require("numbers", numbers.dtype == np.float64 and numbers.shape == (4,))
+        period, budget, threshold, margin = numbers.tolist()
+        require("numbers", threshold >= 0 and 0 < margin <= 0.5)
+        cuts = arrays["cuts"]
+        require("cuts", cuts.dtype == np.float64 and cuts.ndim == 1 and cuts.size <= MEMORY)
+        require("cuts", not np.isnan(cuts).any())
+        for name in ("worth", "steady"):
+            array = arrays[name]
+            require(name, array.dtype == np.float64 and array.shape == (size,))
+            require(name, (np.isfinite(array) & (array >= 0)).all())
+        for name in ("at", "last"):
+            array = arrays[name]
+            require(name, array.dtype == np.int64 and array.shape == (size,))
+            require(name, ((array >= 0) & (array <= epoch)).all())
+        require("last", (arrays["last"] <= arrays["at"]).all())
+        arrival_rate, worth, decay_rate, cost = rates
+        names = json.loads(arrays["names"].tobytes())
+        sources = Sources(arrival_rate, worth, decay_rate, cost, period, names)
+        self = cls(sources, max(budget, 1.0))
+        self.budget = check_number("budget", budget, 0, high_open=True)
+        self.epoch, self.threshold, self.rebuilds = epoch, threshold, rebuilds
+        self._margin = margin
+        self._cuts.extend(cuts.tolist())
+        self._worth, self._steady = arrays["worth"], arrays["steady"]
+        self._at, self._last = arrays["at"], arrays["last"]
+        if threshold < np.inf:
+            self._level = content_at_index(sources, threshold) * (1.0 - 1e-9)
+            self._rebuild()
+        return self
 
     def _worth_of(self, arms: NDArray[np.integer]) -> Floats:
         """Return Y of some sources at this epoch."""

@@ -8,9 +8,10 @@ and every array is valid for a scheduler.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from hashlib import sha256
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from analysis.ephemeral.lagrangian import TUNED_EVERY
 from analysis.ephemeral.scheduler.calendar.buckets import NEVER, NO_CAPS, Limits, precision_of
 from analysis.files import replacing
 
+T = TypeVar("T")
 NO_QUEUE = np.empty((0, 2))
 """The array `empty` of a state without a queue."""
 LATEST = 2**31 - 1
@@ -78,12 +80,25 @@ def write_state(path: str | PathLike[str], state: State) -> None:
         arrays |= {"crawl_price": np.array([state.crawl_price])}
     if state.marginal is not None:
         arrays |= {"marginal": np.array(state.marginal, float)}
-    with replacing(path) as file:
-        np.savez(file, allow_pickle=False, digest=_digest(arrays), **arrays)
+    write_arrays(path, arrays)
 
 
 def read_state(path: str | PathLike[str]) -> State:
     """Read a state that `write_state` wrote; ValueError if the file's content is not valid."""
+    return read_arrays(path, _checked)
+
+
+def write_arrays(path: str | PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
+    """Write arrays and their digest to a NumPy archive, which replaces an earlier one."""
+    with replacing(path) as file:
+        np.savez(file, allow_pickle=False, digest=_digest(arrays), **arrays)
+
+
+def read_arrays(path: str | PathLike[str], check: Callable[[dict[str, NDArray[Any]]], T]) -> T:
+    """Return what `check` makes of the arrays of a file, if they are those that were written.
+
+    ValueError, with the path, if the file was changed since, or `check` raises an error.
+    """
     with open(check_file("path", path, math.inf), "rb") as file:
         try:
             with np.load(file, allow_pickle=False) as saved:
@@ -91,7 +106,7 @@ def read_state(path: str | PathLike[str]) -> State:
             digest = arrays.pop("digest")
             if digest.dtype != np.uint8 or not np.array_equal(digest, _digest(arrays)):
                 raise ValueError("it was changed since")
-            return _checked(arrays)
+            return check(arrays)
         except Exception as error:  # a damaged archive can cause any error in its reader
             raise ValueError(f"{path} must be a file that `save` wrote: {error}") from error
 
@@ -113,56 +128,57 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> State:
     counts, levels = arrays["counts"], arrays["levels"]
     pages, price = arrays.get("pages", NO_CAPS), arrays.get("price", np.zeros(1))
     precision_of(entries)
-    _require("counts", counts.dtype == np.int64 and counts.shape == (2,))
+    require("counts", counts.dtype == np.int64 and counts.shape == (2,))
     epoch, total = counts.tolist()
-    _require("counts", 0 <= epoch <= LATEST and entries.size <= total <= LATEST)
-    _require("levels", levels.dtype == np.float64 and levels.shape == (2,))
+    require("counts", 0 <= epoch <= LATEST and entries.size <= total <= LATEST)
+    require("levels", levels.dtype == np.float64 and levels.shape == (2,))
     budget, level = levels.tolist()
-    _require("levels", 0 <= budget < np.inf and level >= 0)
-    _require("cost", cost.dtype == np.float64 and cost.shape in {(1,), (total,)})
-    _require("cost", np.isfinite(cost).all() and (cost > 0).all())
-    _require("least", least.dtype == np.int32 and least.shape in {(1,), (total,)})
-    _require("least", ((least >= 0) & (least <= NEVER)).all())
-    _require("most", most.dtype == np.int32 and most.shape in {(0,), (total,)})
-    _require("most", ((most >= 1) & (most <= NEVER)).all())
-    _require("most", most.size == 0 or (least <= most).all())
-    _require("pages", pages.dtype == np.float64 and pages.shape in {(0,), (total,)})
-    _require("pages", (np.isfinite(pages) & (pages >= 0)).all())
-    _require("price", price.dtype == np.float64 and price.shape == (1,))
-    _require("price", np.isfinite(price).all() and (price >= 0).all())
-    _require("entries", entries.ndim == 1)
+    require("levels", 0 <= budget < np.inf and level >= 0)
+    require("cost", cost.dtype == np.float64 and cost.shape in {(1,), (total,)})
+    require("cost", np.isfinite(cost).all() and (cost > 0).all())
+    require("least", least.dtype == np.int32 and least.shape in {(1,), (total,)})
+    require("least", ((least >= 0) & (least <= NEVER)).all())
+    require("most", most.dtype == np.int32 and most.shape in {(0,), (total,)})
+    require("most", ((most >= 1) & (most <= NEVER)).all())
+    require("most", most.size == 0 or (least <= most).all())
+    require("pages", pages.dtype == np.float64 and pages.shape in {(0,), (total,)})
+    require("pages", (np.isfinite(pages) & (pages >= 0)).all())
+    require("price", price.dtype == np.float64 and price.shape == (1,))
+    require("price", np.isfinite(price).all() and (price >= 0).all())
+    require("entries", entries.ndim == 1)
     number, last = entries["number"], entries["last"]
-    _require("number", ((number >= 0) & (number < total)).all())
+    require("number", ((number >= 0) & (number < total)).all())
     occupied = np.zeros(total, dtype=bool)
     occupied[number] = True
-    _require("number", np.count_nonzero(occupied) == entries.size)
-    _require("last", ((last >= -NEVER) & (last <= epoch)).all())
+    require("number", np.count_nonzero(occupied) == entries.size)
+    require("last", ((last >= -NEVER) & (last <= epoch)).all())
     limit, decay = entries["limit"], entries["decay"]
-    _require("limit", (np.isfinite(limit) & (limit >= 0)).all())
-    _require("decay", (np.isfinite(decay) & (decay > 0)).all())
+    require("limit", (np.isfinite(limit) & (limit >= 0)).all())
+    require("decay", (np.isfinite(decay) & (decay > 0)).all())
     held = (entries, cost, Limits(least, most), epoch, total, budget, level)
     empty, engine = arrays.get("empty", NO_QUEUE), arrays.get("engine", np.empty(0))
-    _require("empty", empty.dtype == np.float64 and empty.shape in {(0, 2), (total, 2)})
-    _require("empty", np.isfinite(empty).all() and (empty * [1, -1] >= 0).all())
-    _require("engine", engine.dtype == np.float64 and engine.shape == (2 * bool(empty.size),))
-    _require("engine", np.isfinite(engine).all() and (engine[:1] > 0).all())
-    _require("engine", (engine[1:] >= 0).all() and (engine[1:] % 1 == 0).all())
+    require("empty", empty.dtype == np.float64 and empty.shape in {(0, 2), (total, 2)})
+    require("empty", np.isfinite(empty).all() and (empty * [1, -1] >= 0).all())
+    require("engine", engine.dtype == np.float64 and engine.shape == (2 * bool(empty.size),))
+    require("engine", np.isfinite(engine).all() and (engine[:1] > 0).all())
+    require("engine", (engine[1:] >= 0).all() and (engine[1:] % 1 == 0).all())
     queued = QueuedEngine(float(engine[0]), int(engine[1])) if engine.size else None
     crawl_price = arrays.get("crawl_price")
     if crawl_price is not None:
-        _require("crawl_price", crawl_price.dtype == np.float64 and crawl_price.shape == (1,))
-        _require("crawl_price", 0 <= crawl_price[0] < np.inf)
+        require("crawl_price", crawl_price.dtype == np.float64 and crawl_price.shape == (1,))
+        require("crawl_price", 0 <= crawl_price[0] < np.inf)
     charged = None if crawl_price is None else float(crawl_price[0])
     marginal, tuned = arrays.get("marginal"), None
     if marginal is not None:
-        _require("marginal", marginal.dtype == np.float64 and marginal.shape == (2,))
-        _require("marginal", np.isfinite(marginal).all() and (marginal >= 0).all())
-        _require("marginal", marginal[1] % 1 == 0 and marginal[1] < TUNED_EVERY)
-        _require("marginal", charged is not None)
+        require("marginal", marginal.dtype == np.float64 and marginal.shape == (2,))
+        require("marginal", np.isfinite(marginal).all() and (marginal >= 0).all())
+        require("marginal", marginal[1] % 1 == 0 and marginal[1] < TUNED_EVERY)
+        require("marginal", charged is not None)
         tuned = float(marginal[0]), int(marginal[1])
     return State(*held, pages, float(price[0]), empty, queued, charged, tuned)
 
 
-def _require(name: str, right: Any) -> None:
+def require(name: str, right: Any) -> None:
+    """Raise ValueError naming an array of a saved state that is not right."""
     if not right:
         raise ValueError(f"{name} is not valid for a scheduler")

@@ -1,11 +1,13 @@
 """Crawls by pings against a full ranking at every epoch, and pings that must not harm."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources, whittle_index
+from analysis.ephemeral.scheduler import state as state_of
 from analysis.ephemeral.scheduler.pinged import NEVER, PingedScheduler
 from analysis.ephemeral.signals.model import SignalBelief, Signals
 
@@ -147,6 +149,82 @@ def test_recall_may_be_set_anew():
     age = -np.expm1(-sources.decay[3] * (other.epoch - other._last[3]))
     assert other.worth[3] == pytest.approx(worth[3] - 0.5 * sources.u_star[3] * age)
     heap_is_sound(other)
+
+
+def played_scheduler(epochs, costs=False, names=None):
+    """A scheduler after some epochs of pings, of which the last came since its last crawl."""
+    rng = np.random.default_rng(6)
+    drawn = drawn_sources(rng, 60, costs)
+    sources = Sources(
+        drawn.arrival_rate, drawn.mean_utility, drawn.decay_rate, drawn.cost, 0.5, names
+    )
+    scheduler = PingedScheduler(sources, 3, rng.random(60))
+    for _ in range(epochs):
+        scheduler.ping(rng.integers(0, 60, 4), 0.4)
+        scheduler.crawl()
+    scheduler.ping(rng.integers(0, 60, 4), 0.4)
+    return scheduler
+
+
+def crawls_that_follow(scheduler):
+    rng, taken = np.random.default_rng(7), []
+    for epoch in range(100):
+        scheduler.ping(rng.integers(0, 60, 4), 0.3)
+        if epoch == 50:
+            scheduler.set_recall([5, 9], [0.2, 0.9])
+        numbers, worth = scheduler.crawl()
+        taken.append((numbers.tolist(), worth.tolist()))
+    return taken
+
+
+@pytest.mark.parametrize("epochs", [0, 3, 300])
+@pytest.mark.parametrize("way", ["save", "pickle", "copy", "deepcopy"])
+def test_restored_scheduler_crawls_the_same(epochs, way, tmp_path):
+    for costs, names in ((False, None), (True, [*"ab", 3, *range(57)])):
+        scheduler, path = played_scheduler(epochs, costs, names), tmp_path / "state.npz"
+        if way == "save":
+            scheduler.save(path)
+            other = PingedScheduler.load(path)
+        elif way == "pickle":
+            other = pickle.loads(pickle.dumps(scheduler))
+        else:
+            other = getattr(copy, way)(scheduler)
+        assert other.sources == scheduler.sources
+        heap_is_sound(other)
+        before = scheduler.worth
+        following = crawls_that_follow(other)
+        np.testing.assert_array_equal(scheduler.worth, before)  # nothing is shared
+        assert following == crawls_that_follow(scheduler)
+
+
+def test_spoilt_state_is_refused(tmp_path):
+    scheduler, path = played_scheduler(50), tmp_path / "state.npz"
+    scheduler.save(path)
+    whole = path.read_bytes()
+    with np.load(path) as saved:
+        arrays = {name: saved[name] for name in saved.files if name != "digest"}
+    for content in (b"", whole[:-100], whole[: len(whole) // 2], b"PK" + whole[9:]):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="that `save` wrote"):
+            PingedScheduler.load(path)
+    changes = {
+        "worth": [(0, np.nan), (1, -1.0)], "steady": [(0, np.inf)], "at": [(0, -1), (3, 10**9)],
+        "last": [(0, 51)], "counts": [(0, 0), (1, -1)], "cuts": [(0, np.nan)],
+        "numbers": [(0, 0.0), (1, -1.0), (2, np.nan), (3, 0.9)], "rates": [(2, 0.0)],
+    }  # fmt: skip
+    for name, entries in changes.items():
+        for place, value in entries:
+            altered = {key: array.copy() for key, array in arrays.items()}
+            altered[name][place] = value
+            np.savez(path, digest=state_of._digest(altered), **altered)  # with a digest that fits
+            with pytest.raises(ValueError, match="that `save` wrote"):
+                PingedScheduler.load(path)
+        shorter = arrays[name][:-1] if name != "cuts" else arrays[name][None]
+        for other in (shorter, arrays[name].astype(np.float32)):
+            altered = arrays | {name: other}
+            np.savez(path, digest=state_of._digest(altered), **altered)
+            with pytest.raises(ValueError, match="that `save` wrote"):
+                PingedScheduler.load(path)
 
 
 def test_wrong_arguments_are_named():
