@@ -1,5 +1,8 @@
 """Compiled kernels: `njit` with a cache on disk that no change of code deceives.
 
+All kernels come from here. Where Numba is not installed, as in a browser, they are plain functions
+with the same results.
+
 Numba's own cache key of a function depends on the function's file only: a change in a function that
 it calls, or in a constant that it reads, would go unnoticed if these are in another file. `Locator`
 uses the fingerprint of the kernel's module. The Makefile sets it in
@@ -14,13 +17,19 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
-import numba
-from numba.core import event
-from numba.core.caching import UserProvidedCacheLocator
+try:
+    import numba
+    from numba import extending
+    from numba.core import event
+    from numba.core.caching import UserProvidedCacheLocator
+except ModuleNotFoundError as error:
+    if error.name != "numba":
+        raise
+    numba = None  # type: ignore[assignment]
 
 PACKAGE = "analysis"
-COMPILED = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-"""False where ``NUMBA_DISABLE_JIT`` is set: kernels are then run by Python."""
+COMPILED = numba is not None and not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+"""False without Numba, or where ``NUMBA_DISABLE_JIT`` is set: Python then runs the kernels."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -44,10 +53,12 @@ def njit(function: Any = None, **options: Any) -> Any:
     Returns
     -------
     Dispatcher
-        The compiled function.
+        The compiled function; without Numba, the function itself.
     """
     if function is None:
         return lambda function: njit(function, **options)
+    if numba is None:
+        return function
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError as error:
@@ -62,52 +73,68 @@ def njit(function: Any = None, **options: Any) -> Any:
         return numba.njit(**options)(function)
 
 
-class _Announcement(event.Listener):  # type: ignore[misc]  # Numba has no types
-    """Prints one line on a terminal before the first kernel is compiled, which takes a while."""
-
-    done = False
-
-    def on_start(self, _: event.Event) -> None:
-        if not self.done and sys.stderr.isatty():
-            print(
-                "compiling kernels: some seconds up to a minute, once; later starts load them",
-                file=sys.stderr,
-                flush=True,
-            )
-        self.done = True
-
-    def on_end(self, _: event.Event) -> None:
-        """Do nothing: one line is enough."""
+def jitable(function: Function) -> Function:
+    """Let compiled functions call a function of Python, which itself stays as it is."""
+    return function if numba is None else extending.register_jitable(function)
 
 
-event.register("numba:compile", _Announcement())
+def compiled_twin(function: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Return a decorator of the function that makes what compiled code calls in its place."""
+    return jitable if numba is None else extending.overload(function)
 
 
-class Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba has no types
-    """Numba cache locator whose file names and stamps contain a hash of the code.
+def intrinsic(instruction: Callable[..., Any], function: Function) -> Function:
+    """Return an instruction for compiled code, or its twin in Python where nothing is compiled."""
+    chosen: Any = extending.intrinsic(instruction) if COMPILED else function
+    return chosen  # type: ignore[no-any-return]
 
-    Processes with different versions of the code use different files, and the files of an earlier
-    version are found again when the code returns to it.
-    """
 
-    def __init__(self, py_func: FunctionType, py_file: str) -> None:
-        from analysis.fingerprint import fingerprint  # needs grimp, which models alone do not
+if numba is not None:
 
-        super().__init__(py_func, py_file)
-        self._stamp = fingerprint([py_func.__module__])
+    class _Announcement(event.Listener):  # type: ignore[misc]  # Numba has no types
+        """Prints one line on a terminal before the first kernel is compiled."""
 
-    def get_source_stamp(self) -> str:
-        """Return the hash of all code that the kernel may depend on."""
-        return self._stamp
+        done = False
 
-    def get_disambiguator(self) -> str:
-        """Return the part of the file name that depends on the version of the code."""
-        return self._stamp[:16]
+        def on_start(self, _: event.Event) -> None:
+            if not self.done and sys.stderr.isatty():
+                print(
+                    "compiling kernels: some seconds up to a minute, once; later starts load them",
+                    file=sys.stderr,
+                    flush=True,
+                )
+            self.done = True
 
-    @classmethod
-    def from_function(cls, py_func: FunctionType, py_file: str) -> Locator | None:
-        """Return the locator of a function of this package, or None for another package."""
-        if py_func.__module__.partition(".")[0] != PACKAGE:
-            return None
-        located: Locator | None = super().from_function(py_func, py_file)
-        return located
+        def on_end(self, _: event.Event) -> None:
+            """Do nothing: one line is enough."""
+
+    event.register("numba:compile", _Announcement())
+
+    class Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba has no types
+        """Numba cache locator whose file names and stamps contain a hash of the code.
+
+        Processes with different versions of the code use different files, and the files of an
+        earlier version are found again when the code returns to it.
+        """
+
+        def __init__(self, py_func: FunctionType, py_file: str) -> None:
+            from analysis.fingerprint import fingerprint  # needs grimp, which models alone do not
+
+            super().__init__(py_func, py_file)
+            self._stamp = fingerprint([py_func.__module__])
+
+        def get_source_stamp(self) -> str:
+            """Return the hash of all code that the kernel may depend on."""
+            return self._stamp
+
+        def get_disambiguator(self) -> str:
+            """Return the part of the file name that depends on the version of the code."""
+            return self._stamp[:16]
+
+        @classmethod
+        def from_function(cls, py_func: FunctionType, py_file: str) -> Locator | None:
+            """Return the locator of a function of this package, or None for another package."""
+            if py_func.__module__.partition(".")[0] != PACKAGE:
+                return None
+            located: Locator | None = super().from_function(py_func, py_file)
+            return located

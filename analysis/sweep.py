@@ -7,9 +7,9 @@ finish, or on calls that were repeated after a worker died. More points or more 
 change the earlier results.
 
 joblib distributes the calls over local processes, of which the environment variable
-LOKY_MAX_CPU_COUNT limits the number; `distributed` does so over a Dask cluster, if the address of
-its scheduler is given. joblib's own Dask backend is not used: it waits for ever for a call that
-Dask has given up.
+LOKY_MAX_CPU_COUNT limits the number; in a browser, which has no processes, they run one after the
+other. `distributed` does so over a Dask cluster, if the address of its scheduler is given. joblib's
+own Dask backend is not used: it waits for ever for a call that Dask has given up.
 
 A call that ends its worker process is repeated `RETRIES` times; then `WorkerLost` is raised and
 names its point. It is raised too if a cluster has had no worker for `patience` seconds. There is no
@@ -29,14 +29,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed, parallel_config
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from tqdm import tqdm
 
 from analysis.checks import check_integer, check_kind, check_number, shown
 
 RETRIES = 3
 """How often a call that was lost with its worker process is repeated."""
+
+HAS_PROCESSES = sys.platform != "emscripten"
+"""Whether calls may run in processes of their own."""
 
 #: Point and replication of a call.
 CallKey = tuple[int, int]
@@ -116,7 +117,7 @@ def sweep(
     check_kind("common_random_numbers", common_random_numbers, bool)
     seed = check_integer("seed", seed, 0, math.inf)
     replications = check_integer("replications", replications, 1)
-    jobs = cpu_count() if jobs is None else check_integer("jobs", jobs, 1)
+    jobs = _count_cores() if jobs is None else check_integer("jobs", jobs, 1)
     patience = check_number("patience", patience, 0, low_open=True)
     points = list(points)
     address = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
@@ -132,6 +133,16 @@ def sweep(
             done[key] = value
             advance()
     return [[done[p, r] for r in range(replications)] for p in range(len(points))]
+
+
+def _count_cores() -> int:
+    """Return the number of cores that local processes may use; 1 where there are no processes."""
+    if not HAS_PROCESSES:
+        return 1
+    from joblib import cpu_count
+
+    cores: int = cpu_count()
+    return cores
 
 
 class _Call:
@@ -177,6 +188,12 @@ def _evaluate_with_marker(folder: str, *arguments: Any) -> tuple[CallKey, Any]:
 
 def _run_locally(call: _Call, keys: Sequence[CallKey], jobs: int) -> Iterator[tuple[CallKey, Any]]:
     """Run the calls in local processes; repeat alone those that ran when a worker died."""
+    if not HAS_PROCESSES:
+        yield from (_evaluate(*call.arguments(key)) for key in keys)
+        return
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
     # One thread a process: sums split over threads would differ in their last digits.
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -210,6 +227,8 @@ def _run_alone(
     call: _Call, key: CallKey, run: Callable[[Iterable[CallKey]], Iterator[tuple[CallKey, Any]]]
 ) -> tuple[CallKey, Any]:
     """Run one call with no other beside it; raise if it ends its worker every time."""
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
     for _ in range(RETRIES):
         try:
             return next(iter(list(run([key]))))

@@ -16,8 +16,9 @@ import os
 import platform
 import re
 import sys
+from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -109,12 +110,21 @@ def write_provenance(kind: str, folder: Path, description: dict[str, Any]) -> No
         "notebook": facts["notebook"],
         "parameters": facts["parameters"],
         **({"files": facts["files"]} if facts.get("files") else {}),
-        "versions": {p: version(p) for p in PACKAGES} | {"python": platform.python_version()},
+        "versions": find_versions(),
     }
     write_json(folder / f"{description['id']}.json", {**description, **origin})
     # Kept in a separate file: the other files must be the same bytes on every machine.
     write_json(run_folder() / "machine.json", describe_machine())
     saved[description["id"]] = kind
+
+
+def find_versions() -> dict[str, str]:
+    """Return the versions of Python and of `PACKAGES`, of those that are installed."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):  # a browser has no Numba
+            versions[package] = version(package)
+    return versions
 
 
 def describe_machine() -> dict[str, str]:

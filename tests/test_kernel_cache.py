@@ -9,6 +9,7 @@ import numba
 import pytest
 
 from analysis import fingerprint, kernel_cache
+from analysis.ephemeral import four_sources, simulate
 from scorecard.paths import ROOT
 
 FILES = {
@@ -157,3 +158,24 @@ def test_first_compilation_is_announced(monkeypatch, capsys):
     announcement.on_start(None)
     announcement.on_start(None)
     assert capsys.readouterr().err.count("compiling kernels") == 1
+
+
+WITHOUT_NUMBA = """
+import importlib, pkgutil, sys
+sys.modules |= dict.fromkeys(["numba", "llvmlite", "joblib"])  # an import of None is refused
+import analysis
+for module in pkgutil.walk_packages(analysis.__path__, "analysis."):
+    if not module.name.startswith("analysis.crawl"):
+        importlib.import_module(module.name)
+from analysis.ephemeral import four_sources, simulate
+from analysis.kernel_cache import COMPILED
+print(COMPILED, simulate(four_sources(), "whittle", 1, 100).average_reward)
+"""
+
+
+def test_models_run_without_numba():
+    command = [sys.executable, "-c", WITHOUT_NUMBA]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    compiled, reward = done.stdout.split()
+    expected = simulate(four_sources(), "whittle", 1, 100).average_reward
+    assert (compiled, float(reward)) == ("False", expected)

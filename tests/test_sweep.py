@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from analysis import sweep as sweeping
 from analysis.sweep import WorkerLost, sweep
 
 
@@ -16,6 +17,13 @@ def noisy_function():
         return point * rng.standard_normal(3)
 
     return noisy
+
+
+def test_sweep_without_processes(monkeypatch):
+    monkeypatch.setattr(sweeping, "HAS_PROCESSES", False)
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    found = sweep(noisy_function(), [1.0, 2.0], seed=3, replications=2, progress=False)
+    assert as_bytes(found) == reference([1.0, 2.0], 3, 2)
 
 
 def as_bytes(results):

@@ -8,9 +8,8 @@ estimated beside it.
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
-from analysis.kernel_cache import njit
+from analysis.kernel_cache import compiled_twin, jitable, njit
 
 #: Error of an elimination in floating point, relative to the terms that it adds up.
 ROUNDING = 16 * float(np.finfo(float).eps)
@@ -32,7 +31,7 @@ def eliminate_state(a, den, k, pivot):  # type: ignore[no-untyped-def]
     a[np.ix_(rows, columns)] -= np.multiply.outer(factors, a[k, columns])
 
 
-@overload(eliminate_state)
+@compiled_twin(eliminate_state)
 def _compiled_subtract(a, den, k, pivot):  # type: ignore[no-untyped-def]
     """Return what `eliminate_state` is where it is compiled: the same, entry by entry."""
 
@@ -48,7 +47,7 @@ def _compiled_subtract(a, den, k, pivot):  # type: ignore[no-untyped-def]
     return one_by_one
 
 
-@register_jitable
+@jitable
 def eliminate_in_place(  # type: ignore[no-untyped-def]
     a, visits, excess, den, discount, signs, adaptive, close,
     order, critical, rises, weights, dens, cost, length, ends,
@@ -131,7 +130,7 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
     return states, UNDECIDED if undecided else closing
 
 
-@register_jitable
+@jitable
 def _least(excess, den, order, k):  # type: ignore[no-untyped-def]
     """Return the position, from k on, of the least excess/den; of equal ones the lower state's."""
     s = k
@@ -145,7 +144,7 @@ def _least(excess, den, order, k):  # type: ignore[no-untyped-def]
     return s
 
 
-@register_jitable
+@jitable
 def _swap(a, visits, excess, den, order, k, s):  # type: ignore[no-untyped-def]
     visits[k], visits[s] = visits[s], visits[k]
     den[k], den[s] = den[s], den[k]
@@ -158,7 +157,7 @@ def _swap(a, visits, excess, den, order, k, s):  # type: ignore[no-untyped-def]
         a[i, k], a[i, s] = a[i, s], a[i, k]
 
 
-@register_jitable
+@jitable
 def set_up_elimination(  # type: ignore[no-untyped-def]
     passive, reset, c0, c1, discount, a, visits, excess, den, cost, length, ends
 ):
@@ -183,7 +182,7 @@ def set_up_elimination(  # type: ignore[no-untyped-def]
     return (idle - repair) - discount * cost[0], reach, spread
 
 
-@register_jitable
+@jitable
 def sum_crossings(begin, rises, weights, crossings):  # type: ignore[no-untyped-def]
     """Add up the crossings: `begin`, and every rise times its weight."""
     total = begin
@@ -192,7 +191,7 @@ def sum_crossings(begin, rises, weights, crossings):  # type: ignore[no-untyped-
         crossings[k] = total
 
 
-@register_jitable
+@jitable
 def restore_costs(c0, c1, discount, critical, cost, length, ends):  # type: ignore[no-untyped-def]
     """Add the least costs, which `set_up_elimination` took off, and turn ends of cycles into N."""
     idle, repair = c0.min(), c1.min()
@@ -203,7 +202,7 @@ def restore_costs(c0, c1, discount, critical, cost, length, ends):  # type: igno
         ends[k] /= length[k]
 
 
-@register_jitable
+@jitable
 def _largest_error(rises, dens, weights, crossings, unsure, direct, closing, spread):  # type: ignore[no-untyped-def]
     """Return how far rounding can have moved a crossing, relative to its size and the spread.
 
@@ -229,7 +228,7 @@ def _largest_error(rises, dens, weights, crossings, unsure, direct, closing, spr
     return worst
 
 
-@register_jitable
+@jitable
 def _bounded_error(rises, dens, weights, crossings, closing, reach, spread, rounding):  # type: ignore[no-untyped-def]
     """Return `_largest_error` by a bound that is of use where cycles are short."""
     states = rises.shape[0]

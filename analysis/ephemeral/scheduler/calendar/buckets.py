@@ -17,16 +17,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
 from analysis.ephemeral.lagrangian import advantage
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
-from analysis.kernel_cache import COMPILED, njit
+from analysis.kernel_cache import COMPILED, intrinsic, njit
 
 Ints = NDArray[np.int32]
 Entries = NDArray[np.void]
@@ -108,6 +104,9 @@ def with_room(calendar: Calendar, entries: int) -> Calendar:
 
 def _prefetch(typing_context: Any, address: Any) -> Any:
     """Emit an instruction that loads the cache line at an address ahead of its use."""
+    from llvmlite import ir  # type: ignore[import-untyped]
+    from numba import types
+    from numba.core import cgutils
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer, word = ir.PointerType(ir.IntType(8)), ir.IntType(32)
@@ -124,7 +123,7 @@ def _no_prefetch(address: int) -> None:
     """Do nothing, in place of `_prefetch` where nothing is compiled."""
 
 
-prefetch: Any = intrinsic(_prefetch) if COMPILED else _no_prefetch
+prefetch: Any = intrinsic(_prefetch, _no_prefetch)
 
 
 NO_CAPS = np.empty(0)

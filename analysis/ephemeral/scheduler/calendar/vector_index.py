@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
-from analysis.kernel_cache import COMPILED, njit
+from analysis.kernel_cache import intrinsic, njit
 
 
 def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
     """Return a b + c, rounded once."""
+    from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.fma(*args)
@@ -31,7 +30,7 @@ def _multiply_and_add(a: float, b: float, c: float) -> float:
     return a * b + c
 
 
-fma: Any = intrinsic(_fma) if COMPILED else _multiply_and_add
+fma: Any = intrinsic(_fma, _multiply_and_add)
 
 
 @njit(inline="always")
