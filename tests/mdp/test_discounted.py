@@ -3,71 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from quantecon.markov import DiscreteDP
 from scipy import sparse
 
 from analysis.mdp import policy_iteration, solve_discounted
 from analysis.mdp.discounted import METHODS, _allowed
 from analysis.results import NotConverged
 from tests.mdp.test_average import random_problem
-
-
-@pytest.mark.parametrize("method", METHODS)
-@given(seed=st.integers(0, 10_000), discount=st.sampled_from([0.3, 0.9, 0.99]))
-@settings(max_examples=15)
-def test_methods_match_public_package(method, seed, discount):
-    transitions, rewards = random_problem(seed)
-    found = solve_discounted(transitions, rewards, discount, method=method)
-    peer = DiscreteDP(rewards.T, transitions.transpose(1, 0, 2), discount).solve()
-    np.testing.assert_allclose(found.values, peer.v, rtol=1e-8, atol=1e-8)
-    assert found.method == method
-    worth = rewards + discount * transitions @ found.values
-    assert np.abs(worth.max(axis=0) - found.values).max() <= found.residual + 1e-12
-
-
-def test_forbidden_action_is_never_taken():
-    transitions, rewards = random_problem(3)
-    rewards[np.argmax(rewards, axis=0), np.arange(rewards.shape[1])] = -np.inf
-    for method in METHODS:
-        found = solve_discounted(transitions, rewards, 0.95, method=method)
-        assert np.isfinite(rewards[found.policy, np.arange(rewards.shape[1])]).all()
-
-
-def test_sparse_matches_dense():
-    transitions, rewards = random_problem(4)
-    dense = solve_discounted(transitions, rewards, 0.9)
-    rows = [sparse.csr_array(matrix) for matrix in transitions]
-    np.testing.assert_allclose(solve_discounted(rows, rewards, 0.9).values, dense.values)
-
-
-def test_values_tend_to_average_problem():
-    transitions, rewards = random_problem(5)
-    gain = policy_iteration(transitions, rewards).gain
-    found = solve_discounted(transitions, rewards, 1 - 1e-7)
-    np.testing.assert_allclose(1e-7 * found.values, gain, atol=1e-5)
-
-
-def test_too_few_sweeps_are_refused():
-    transitions, rewards = random_problem(6)
-    with pytest.raises(NotConverged, match="after 3 iterations"):
-        solve_discounted(transitions, rewards, 0.99, method="value iteration", max_iterations=3)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"discount": 1.0}, "discount"),
-        ({"discount": 0.5, "method": "guess"}, "method"),
-        ({"discount": 0.5, "tolerance": 0.0}, "tolerance"),
-        ({"discount": 0.5, "max_iterations": 0}, "max_iterations"),
-    ],
-)
-def test_wrong_argument_is_named(options, message):
-    transitions, rewards = random_problem(7)
-    with pytest.raises(ValueError, match=message):
-        solve_discounted(transitions, rewards, **options)
 
 
 def test_array_likes_are_read():
@@ -153,13 +94,6 @@ def test_near_optimal_policy_may_stay():
     coarse = solve_discounted(transitions, rewards, 0.5, tolerance=0.5)
     assert coarse.iterations == 1
     assert coarse.values[0] == pytest.approx(2.0)
-
-
-def test_linear_programme_near_discount_one():
-    transitions, rewards = random_problem(9)
-    found = solve_discounted(transitions, rewards, 1 - 1e-6, method="linear programme")
-    expected = solve_discounted(transitions, rewards, 1 - 1e-6)
-    np.testing.assert_allclose(found.values, expected.values, rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)

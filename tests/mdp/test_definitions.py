@@ -24,7 +24,6 @@ from analysis.mdp import (
 )
 from analysis.mdp.discounted import METHODS
 from analysis.results import NotConverged
-from tests.families.table import slow
 
 #: Problems of each family in ``make check``, and in ``make proofs``.
 FEW, MANY = 2, 40
@@ -266,12 +265,7 @@ def geometric(states, ratio):
     return rates, [p / sum(law) for p in law]
 
 
-def of_decades(decades):
-    """Rates between all states, over many decades."""
-    return 10.0 ** np.random.default_rng(5).uniform(-decades / 2, decades / 2, (7, 7))
-
-
-def rates_beyond_floats():
+def test_law_of_rates_beyond_floats():
     """To climb takes two steps of 1e-200: it is not in the floats how seldom that is."""
     rates = np.diag([1e-200, 1e-200], 1) + np.diag([1.0, 1.0], -1)
     for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
@@ -285,7 +279,7 @@ def rates_beyond_floats():
             stationary_law(sparse.csr_array(wrong))
 
 
-def from_a_start():
+def test_transient_states_have_no_mass():
     """Of transient states none has mass, whichever class they lead to."""
     rates = np.zeros((9, 9))
     rates[1:, 1:] = decomposable(60)
@@ -294,7 +288,7 @@ def from_a_start():
     np.testing.assert_allclose(stationary_law(rates, 0), np.array(truth, float), rtol=1e-13)
 
 
-def graphs():
+def test_recurrent_classes_of_graphs():
     for seed in range(200):
         rng = np.random.default_rng(seed)
         states = int(rng.integers(1, 7))
@@ -352,10 +346,12 @@ CYCLES = {
     "near ties": lambda rng, states: 1 + 1e-10 * rng.integers(3, size=(2, states)),
     "rewards of ten decades": lambda rng, states: 10.0 ** rng.uniform(-5, 5, (2, states)),
     "forbidden actions": drawn_forbidden,
+    "rewards of 1e-200": lambda rng, states: 1e-200 * rng.normal(size=(2, states)),
+    "rewards of 1e200": lambda rng, states: 1e200 * rng.normal(size=(2, states)),
 }
 
 
-def long_way_round():
+def test_long_cycle_is_found():
     """A ring of 3,000 states that earns a billionth more, or less, than staying somewhere."""
     states = 3000
     around = np.arange(states)
@@ -369,34 +365,43 @@ def long_way_round():
         assert len(cycle) == (1 if more > 0 else states)
 
 
-def table(check):
-    """A row: each family of problems, a few of them always and many in the longer run."""
-    found = {family: partial(check, family, FEW) for family in PROBLEMS}
-    return found | {f"{family}, many": slow(partial(check, family, MANY)) for family in PROBLEMS}
+@pytest.mark.parametrize("family", PROBLEMS)
+def test_average_reward_is_optimal(family):
+    averages(family, FEW)
 
 
-FAMILIES = {
-    "maximum_mean_cycle": {
-        **{family: partial(cycles, draw, 30) for family, draw in CYCLES.items()},
-        **{f"{family}, many": slow(partial(cycles, draw, 1000)) for family, draw in CYCLES.items()},
-        "a long way round": long_way_round,
-    },
-    "policy_iteration": table(averages),
-    "recurrent_classes": {"graphs with edges of 1e-300": graphs},
-    "relative_value_iteration": {
-        "as policy_iteration": partial(averages, "unlike", 2 * FEW),
-    },
-    "solve_discounted": table(discounted),
-    "stationary_law": {
-        **{f"left once in 2^{k}": partial(laws, decomposable(k)) for k in (1, 20, 60, 900)},
-        "a periodic chain": partial(laws, ring(7)),
-        "one state": partial(laws, np.ones((1, 1))),
-        "a queue that is mostly empty": partial(laws, *geometric(60, 2.0**-16)),
-        "a queue that is mostly full": partial(laws, *geometric(60, 2.0**16)),
-        "rates of ten decades": partial(laws, of_decades(10)),
-        "rates of 200 decades": partial(laws, of_decades(200)),
-        "rates beyond floats": rates_beyond_floats,
-        "transient states": from_a_start,
-    },
+@pytest.mark.parametrize("family", PROBLEMS)
+def test_discounted_values_are_optimal(family):
+    discounted(family, FEW)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", [averages, discounted])
+@pytest.mark.parametrize("family", PROBLEMS)
+def test_many_problems(family, check):
+    check(family, MANY)
+
+
+@pytest.mark.parametrize("draw", CYCLES.values(), ids=CYCLES)
+def test_best_mean_cycle(draw):
+    cycles(draw, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", CYCLES.values(), ids=CYCLES)
+def test_many_mean_cycles(draw):
+    cycles(draw, 1000)
+
+
+LAWS = {
+    **{f"left once in 2^{k}": (decomposable(k),) for k in (1, 20, 60, 900)},
+    "a periodic chain": (ring(7),),
+    "one state": (np.ones((1, 1)),),
+    "a queue that is mostly empty": geometric(60, 2.0**-16),
+    "a queue that is mostly full": geometric(60, 2.0**16),
 }
-NOT_COMPUTED: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("chain", LAWS.values(), ids=LAWS)
+def test_stationary_law(chain):
+    laws(*chain)
