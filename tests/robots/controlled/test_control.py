@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.mdp import policy_iteration, relative_value_iteration
+from analysis.mdp import relative_value_iteration
 from analysis.robots import RobotControl, static_cost, without_cap
 from analysis.robots.controlled import improvement, structure
 from analysis.robots.controlled.queue import uniformised
@@ -21,45 +21,6 @@ models = st.builds(
 )
 
 
-def general_solution(model):
-    """Return the optimum by the general policy iteration, its gain as a cost."""
-    transitions, costs = uniformised(model)
-    solution = policy_iteration(transitions, -costs)
-    return -solution.gain, solution.residual
-
-
-@settings(max_examples=60)
-@given(models)
-def test_optimum_matches_general_solver(model):
-    solution = model.solve()
-    gain, residual = general_solution(model)
-    assert solution.residual < 1e-9
-    assert residual < 1e-9
-    assert solution.gain == pytest.approx(gain, rel=1e-9)
-    assert solution.gain == pytest.approx(
-        model.gamma * solution.starvation + solution.loss_rate, rel=1e-9, abs=1e-12
-    )
-    assert solution.occupancy.sum() == pytest.approx(1.0)
-
-
-@settings(max_examples=30)
-@given(models)
-def test_cost_is_starvation_and_throughput(model):
-    # Every page indexed was brought: mu (1 - S) = lambda mean - L.
-    solution = model.solve()
-    mu, lam, gamma = model.service_rate, model.arrival_rate, model.gamma
-    expected = (gamma + mu) * solution.starvation + lam * solution.mean_robots - mu
-    assert solution.gain == pytest.approx(expected, rel=1e-8, abs=1e-10)
-
-
-@pytest.mark.parametrize("gamma", [0.3, 1.4, 5.0])
-def test_optimum_matches_value_iteration(gamma):
-    model = RobotControl(4, 0.4, 1.1, 3, gamma)
-    transitions, costs = uniformised(model)
-    other = relative_value_iteration(transitions, -costs, tolerance=1e-12)
-    assert model.solve().gain == pytest.approx(-other.gain, abs=1e-10)
-
-
 @settings(max_examples=40)
 @given(models)
 def test_static_policy_matches_static_cost(model):
@@ -73,77 +34,10 @@ def test_static_policy_matches_static_cost(model):
     assert model.solve().gain <= static.gain * (1 + 1e-12)
 
 
-@settings(max_examples=40)
-@given(models, st.integers(0, 2**32 - 1))
-def test_no_curve_beats_optimum(model, seed):
-    rng = np.random.default_rng(seed)
-    curve = np.sort(rng.integers(-1, model.capacity + 1, size=model.robots))[::-1]
-    curve[0] = max(curve[0], 1)
-    assert model.evaluate(model.curve_policy(curve)).gain >= model.solve().gain * (1 - 1e-10)
-
-
-@settings(max_examples=40)
-@given(models)
-def test_optimum_is_switching_curve(model):
-    assert model.solve().is_switching_curve
-
-
-@settings(max_examples=30)
-@given(st.floats(0.05, 5), st.floats(0.2, 5), st.integers(2, 12), st.floats(0.01, 100))
-def test_one_robot_closed_form(arrival_rate, service_rate, capacity, gamma):
-    model = RobotControl(1, arrival_rate, service_rate, capacity, gamma)
-    rho = arrival_rate / service_rate
-    least = gamma / sum(rho**i for i in range(capacity + 1))
-    assert model.solve().gain == pytest.approx(least, rel=1e-9)
-
-
-@settings(max_examples=25)
-@given(models, st.floats(0.1, 10))
-def test_cost_scales_with_time_unit(model, unit):
-    scaled = RobotControl(
-        model.robots,
-        model.arrival_rate * unit,
-        model.service_rate * unit,
-        model.capacity,
-        model.gamma * unit,
-    )
-    assert scaled.solve().gain == pytest.approx(unit * model.solve().gain, rel=1e-8)
-
-
-@settings(max_examples=25)
-@given(models, st.floats(1.01, 20))
-def test_cost_is_concave_in_gamma(model, factor):
-    gains = [
-        RobotControl(model.robots, model.arrival_rate, model.service_rate, model.capacity, g)
-        .solve()
-        .gain
-        for g in (model.gamma, model.gamma * (1 + factor) / 2, model.gamma * factor)
-    ]
-    assert gains[0] <= gains[1] * (1 + 1e-9)
-    assert gains[1] >= (gains[0] + gains[2]) / 2 * (1 - 1e-9)
-
-
 def test_large_queue_has_small_residual():
     solution = RobotControl(300, 1 / 300, 1.0, 30, 1.1).solve()
     assert solution.residual < 1e-9
     assert solution.is_switching_curve
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        RobotControl(200, 10.0, 1.0, 4, 1.0),
-        RobotControl(3, 1e-5, 1.0, 6, 1e-5),
-        RobotControl(3, 1e4, 1.0, 6, 1e6),
-        RobotControl(2, 0.01, 1.0, 200, 1.0),
-        RobotControl(40, 1.0, 1.0, 40, 0.01),
-    ],
-)
-def test_extreme_rates_match_general_solver(model):
-    solution = model.solve()
-    assert solution.residual < 1e-8 * model.arrival_rate * model.robots + 1e-9
-    gain, rounding = general_solution(model)  # digits below its residual are rounding
-    assert solution.gain == pytest.approx(gain, rel=1e-7, abs=max(rounding, 1e-13))
 
 
 @pytest.mark.parametrize(
@@ -167,23 +61,6 @@ def test_several_classes_are_refused():
     never, always = np.zeros(model.shape, bool), np.ones(model.shape, bool)
     with pytest.raises(ValueError, match="policy"):
         model.evaluate(never, always)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("robots", 0),
-        ("capacity", 0),
-        ("arrival_rate", 0.0),
-        ("service_rate", -1.0),
-        ("gamma", 0),
-        ("gamma", float("inf")),
-    ],
-)
-def test_wrong_model_is_refused(name, value):
-    right = {"robots": 3, "arrival_rate": 0.5, "service_rate": 1.0, "capacity": 4, "gamma": 1.0}
-    with pytest.raises(ValueError, match=name):
-        RobotControl(**(right | {name: value}))
 
 
 def test_wrong_call_is_refused():
@@ -256,15 +133,3 @@ def test_tiny_optimum_has_right_policy(parameters, optimum):
     solution = model.solve()
     assert solution.gain == pytest.approx(optimum, rel=1e-6)
     assert high_precision.relative_excess(model, solution) == pytest.approx((0.0, 0.0), abs=1e-13)
-
-
-def test_single_place_queue():
-    # K = 1, N = 1: the robot runs always, and the queue is empty a share mu / (lambda + mu).
-    solution = RobotControl(1, 0.4, 1.0, 1, 1.3).solve()
-    assert solution.gain == pytest.approx(1.3 / 1.4, rel=1e-14)
-    assert solution.loss_rate == 0.0
-    model = RobotControl(4, 0.4, 1.0, 1, 0.2)
-    transitions, costs = uniformised(model)
-    other = relative_value_iteration(transitions, -costs, tolerance=1e-13)
-    assert model.solve().gain == pytest.approx(-other.gain, abs=1e-12)
-    assert general_solution(model)[0] == pytest.approx(model.solve().gain, rel=1e-12)

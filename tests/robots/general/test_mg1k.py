@@ -10,10 +10,8 @@ from scipy import stats
 
 from analysis.results import NotConverged
 from analysis.robots.general import laws, mg1k
-from analysis.robots.static import mm1k
 
 loads = st.floats(0.05, 4)
-capacities = st.integers(1, 25)
 
 
 def phase_type_measures(
@@ -41,21 +39,6 @@ def phase_type_measures(
     return law[0], arrivals * law[block(capacity)].sum()
 
 
-@given(loads, capacities)
-def test_exponential_times_match_static(rho, capacity):
-    starvation, loss = mg1k.GeneralQueue(rho * 3, capacity, laws.exponential(1 / 3)).measures()
-    assert starvation == pytest.approx(mm1k.starvation_probability(rho, capacity), rel=1e-10)
-    assert loss == pytest.approx(mm1k.loss_rate(rho, capacity, 3.0), rel=1e-9, abs=1e-14)
-
-
-@given(loads, st.integers(2, 8), st.integers(1, 4))
-def test_erlang_times_match_phases(rho, capacity, stages):
-    phases = stages * (np.diag(np.ones(stages - 1), 1) - np.eye(stages))
-    expected = phase_type_measures(rho, capacity, np.eye(stages)[0], phases)
-    found = mg1k.GeneralQueue(rho, capacity, laws.erlang(stages)).measures()
-    assert found == pytest.approx(expected, rel=1e-8, abs=1e-12)
-
-
 @given(loads, st.integers(2, 8), st.floats(1.0, 20.0))
 def test_hyperexponential_times_match_phases(rho, capacity, variation):
     share = 0.5 * (1 + math.sqrt((variation - 1) / (variation + 1)))
@@ -63,31 +46,6 @@ def test_hyperexponential_times_match_phases(rho, capacity, variation):
     expected = phase_type_measures(rho, capacity, start, -np.diag(2 * start))
     found = mg1k.GeneralQueue(rho, capacity, laws.hyperexponential(variation)).measures()
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-12)
-
-
-@given(loads, capacities, st.floats(0.05, 10))
-def test_pages_are_conserved(rho, capacity, variation):
-    for service in (
-        laws.lognormal(variation),
-        laws.gamma_law(variation),
-        laws.deterministic(),
-    ):
-        starvation, loss = mg1k.GeneralQueue(rho, capacity, service).measures()
-        assert rho - loss == pytest.approx(1 - starvation, rel=1e-9)
-
-
-@given(loads, capacities)
-def test_constant_times_match_recursion(rho, capacity):
-    chance = stats.poisson(rho).pmf(np.arange(capacity + 1))
-    law = [1.0]
-    for j in range(min(capacity, 8) - 1):
-        rest = sum(law[i] * chance[j - i + 1] for i in range(1, j + 1))
-        law.append((law[j] - law[0] * chance[j] - rest) / chance[0])
-    capacity = min(capacity, 8)
-    first = law[0] / sum(law)
-    starvation, loss = mg1k.GeneralQueue(rho, capacity, laws.deterministic()).measures()
-    assert starvation == pytest.approx(first / (first + rho), rel=1e-6)
-    assert loss == pytest.approx(rho * (1 - 1 / (first + rho)), rel=1e-5, abs=1e-9)
 
 
 def test_points_reproduce_two_moments():
@@ -110,17 +68,6 @@ def test_scipy_law_matches_named_law():
     own = laws.from_scipy(stats.gamma(4, scale=0.25))
     assert mg1k.general_cost(0.9, 1.0, 6, own) == pytest.approx(
         mg1k.general_cost(0.9, 1.0, 6, laws.erlang(4)), rel=1e-12
-    )
-
-
-@pytest.mark.parametrize("gamma", [0.4, 1.4, 2.4])
-def test_exponential_optimum_matches_static(gamma):
-    service = laws.exponential()
-    assert mg1k.optimal_general_load(gamma, 5, service) == pytest.approx(
-        mm1k.optimal_load(gamma, 5), rel=1e-6
-    )
-    assert mg1k.optimal_general_robots(0.05, gamma, 5, service) == mm1k.optimal_robots(
-        0.05, gamma, 5
     )
 
 

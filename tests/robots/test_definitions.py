@@ -17,9 +17,8 @@ from analysis import robots
 from analysis.results import NotConverged
 from analysis.robots import FleetControl, GeneralQueue, RobotControl, RobotKind
 from analysis.robots.general import laws
-from analysis.robots.printed import every_reference, full_chain, state_space
+from analysis.robots.printed import every_reference, state_space
 from analysis.robots.static import theory
-from tests.families.table import slow
 from tests.robots.high_precision import relative_excess
 
 CONTEXT = mpmath.mp.clone()
@@ -42,14 +41,16 @@ def close(found, true, rel=1e-12):
     assert found == pytest.approx(float(true), rel=rel, abs=0), (found, true)
 
 
-def probabilities_of(loads):
+@pytest.mark.parametrize("loads", [FAR, BESIDE_ONE], ids=["far", "beside one"])
+def test_static_probabilities(loads):
     for rho, capacity in product(loads, CAPACITIES):
         empty, full = static_law(rho, capacity)
         close(robots.starvation_probability(rho, capacity), empty)
         close(robots.full_probability(rho, capacity), full)
 
 
-def costs_of(loads):
+@pytest.mark.parametrize("loads", [FAR, BESIDE_ONE], ids=["far", "beside one"])
+def test_static_cost(loads):
     for rho, capacity, mu in product(loads, CAPACITIES, [1e-5, 3.0]):
         empty, full = static_law(rho, capacity)
         close(robots.loss_rate(rho, capacity, mu), exact(rho) * exact(mu) * full)
@@ -58,7 +59,7 @@ def costs_of(loads):
             close(robots.static_cost(rho, gamma, capacity, mu), cost)
 
 
-def best_loads():
+def test_optimal_load():
     """The load of least cost is where the slope of the cost changes its sign."""
     for gamma, capacity in product([*WEIGHTS, 1e-200, 1e200], CAPACITIES):
         rho = robots.optimal_load(gamma, capacity)
@@ -71,7 +72,7 @@ def best_loads():
         assert signs == [-1, 1], (gamma, capacity, rho)
 
 
-def best_loads_near_one():
+def test_optimal_load_near_one():
     for capacity in CAPACITIES:
         critical = robots.critical_gamma(capacity)
         for gap in (-1e-6, -1e-12, 0.0, 1e-12, 1e-6):
@@ -86,7 +87,7 @@ def refused(call, *names):
     assert all(name in str(caught.value) for name in names), caught.value
 
 
-def beyond_floats():
+def test_numbers_beyond_floats_are_refused():
     refused(lambda: robots.critical_gamma(3, 1.5e308), "service_rate")
     refused(lambda: robots.loss_rate(1e300, 3, 1e300), "rho", "service_rate")
     refused(lambda: robots.static_cost([1.0, 1e300], 1.0, 3, 1e300), "rho")
@@ -110,12 +111,12 @@ def beyond_floats():
     refused(lambda: robots.optimal_general_load(1e-9, 3, few), "gamma")
 
 
-def critical_weights():
+def test_critical_gamma():
     for capacity, mu in product([1, 2, 10, 10**9], [1e-300, 1.0, 1e300]):
         close(robots.critical_gamma(capacity, mu), exact(mu) * (capacity + 2) / capacity, 1e-15)
 
 
-def best_numbers():
+def test_optimal_robots():
     """No number of robots costs less, of all up to where losses alone cost more."""
     for rate, gamma, capacity in product([0.03, 0.5, 7.0], [1e-3, 0.7, 1.5, 50.0], [1, 2, 9]):
         best = robots.optimal_robots(rate, gamma, capacity)
@@ -125,7 +126,7 @@ def best_numbers():
         assert cost(best * rate) <= cost(numbers * rate).min() * (1 + 1e-13)
 
 
-def turns():
+def test_turning_capacity():
     """K_0 by the weights at which the best load stops rising, from the exponential sums."""
     for ratio in (1.2, 1.5, 2.0, 3.0, 10.0, 1e6):
         least = next(k for k in range(2, 400) if theory.turning_gamma(k) <= ratio)
@@ -133,7 +134,7 @@ def turns():
         assert robots.turning_capacity(ratio * 1e-5, 1e-5) == least
 
 
-def drifts():
+def test_limiting_drift():
     for gamma in (1e-300, 1e-6, 1 - 1e-13, 1.0, 1 + 1e-13, 3.0, 1e6, 1e300):
         x = exact(robots.limiting_drift(gamma))
         ratio = []
@@ -144,7 +145,7 @@ def drifts():
         assert ratio == [-1, 1], gamma
 
 
-def limiting_costs():
+def test_limiting_cost():
     for x, gamma, mu in product(
         [-700.0, -3.0, -1e-9, 0.0, 1e-300, 1e-9, 3.0, 700.0, 1e5], WEIGHTS, [1e-3, 10.0]
     ):
@@ -154,13 +155,13 @@ def limiting_costs():
         close(robots.limiting_cost(x, gamma, mu), cost)
 
 
-def infinite_costs():
+def test_infinite_capacity_cost():
     for rho, gamma in product([0.0, *FAR, *BESIDE_ONE], WEIGHTS):
         cost = exact(gamma) * max(0, 1 - exact(rho)) + 3 * max(0, exact(rho) - 1)
         close(robots.infinite_capacity_cost(rho, gamma, 3.0), cost)
 
 
-def large_capacities():
+def test_large_capacity_robots():
     """The approximation is what (16) says, by brute force over the numbers beside mu/lambda."""
     for rate, gamma in product([0.3, 0.07, 0.5, 1.0, 3.0, 1e9], [1e-3, 1.0, 1e3]):
         balanced = 1 / rate
@@ -227,7 +228,13 @@ LIGHT = [
 HEAVY = [(v, load, c) for v in (0.0, 0.04, 1.0, 20.0) for load, c in ((1.0, 1), (3.0, 20), (80, 7))]
 
 
-def random_queues():
+@pytest.mark.parametrize("cases", [LIGHT, HEAVY], ids=["losses down to 1e-240", "heavy load"])
+def test_general_queue(cases):
+    general_queues(cases)
+
+
+@pytest.mark.slow
+def test_random_general_queues():
     rng = np.random.default_rng(5)
     general_queues(
         (
@@ -239,7 +246,7 @@ def random_queues():
     )
 
 
-def lognormal_losses():
+def test_lognormal_losses():
     """Losses decided by tails beyond 1e-56, by the trapezoidal rule in 150 digits."""
     mp = mpmath.mp.clone()
     mp.dps = 150
@@ -272,7 +279,7 @@ def lognormal_losses():
         assert loss == pytest.approx(float(busy * lost), rel=1e-8, abs=0)
 
 
-def queues_of_exponential_times():
+def test_exponential_times():
     for rho, capacity in product([1e-3, 0.5, *BESIDE_ONE, 30.0], [1, 2, 30, 120]):
         empty, full = static_law(rho, capacity)
         starvation, loss = GeneralQueue(3 * rho, capacity, laws.exponential(1 / 3)).measures()
@@ -282,7 +289,7 @@ def queues_of_exponential_times():
         close(robots.general_cost(3 * rho, 1.3, capacity, laws.exponential(1 / 3)), cost, 1e-9)
 
 
-def too_few_points():
+def test_rough_law_is_refused():
     """A law whose points say little of what is asked is refused, not believed."""
     law = laws.gamma_law(0.5)
     keep = slice(None, None, 61)
@@ -294,7 +301,7 @@ def too_few_points():
     refused(lambda: laws.ServiceLaw("back", 1.0, 0.0, [-1.0], [1.0]), "points")
 
 
-def general_numbers():
+def test_general_optimum_of_exponential_times():
     """With exponential times the best numbers and loads are those of the static queue."""
     for gamma, capacity in product([0.4, 1.7, 30.0], [1, 2, 12]):
         law = laws.exponential(2.0)
@@ -321,7 +328,8 @@ CONTROLS = {
 }
 
 
-def controlled(models):
+@pytest.mark.parametrize("models", CONTROLS.values(), ids=CONTROLS)
+def test_controlled_queue(models):
     """The gain, and no action better by more than rounding, in a hundred digits."""
     for model in models:
         solution = model.solve()
@@ -333,19 +341,11 @@ def controlled(models):
         )
 
 
-def without_a_cap():
-    """More robots than are offered do not help."""
-    for rate, capacity, gamma in ((0.5, 1, 1.2), (0.3, 4, 0.1), (2.0, 3, 50.0)):
-        model, solution = robots.without_cap(rate, 1.0, capacity, gamma)
-        more = RobotControl(2 * model.robots + 5, rate, 1.0, capacity, gamma).solve()
-        assert more.gain == pytest.approx(solution.gain, rel=1e-9)
-        assert solution.max_robots < model.robots
-
-
 # The draft's own chain.
 
 
-def references(count, seed):
+@pytest.mark.parametrize(("count", "seed"), [(12, 0), pytest.param(150, 1, marks=pytest.mark.slow)])
+def test_all_references_in_one_run(count, seed):
     """One run of all reference states and one for each: the same updates, or both refuse."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
@@ -373,7 +373,7 @@ def references(count, seed):
             assert cost == pytest.approx(run.cost, rel=1e-9)
 
 
-def limits_of_the_draft():
+def test_proposition_4_ends_at_optimum():
     """Its iteration, run on, ends at the optimum."""
     for model in (control(1, 0.5, 1, 1.0), control(3, 0.4, 2, 1.2), control(2, 0.6, 4, 0.3)):
         run = robots.proposition_4(model, tolerance=1e-11)
@@ -382,20 +382,10 @@ def limits_of_the_draft():
         robots.proposition_4(control(3, 0.4, 2, 1.2), tolerance=1e-16)
 
 
-def chains():
-    """The full process has the optimum of the reduced one, with one place and one robot too."""
-    from analysis.mdp import policy_iteration
-
-    for model in (control(1, 0.5, 1, 1.0), control(3, 1e-3, 2, 5.0), control(2, 20.0, 3, 0.1)):
-        chain = full_chain(model)
-        found = policy_iteration(chain.transitions, -chain.costs)
-        assert -found.gain == pytest.approx(model.solve().gain, rel=1e-9)
-
-
 # Robots that differ.
 
 
-def fleets_by_brute_force():
+def test_optimal_fleet_by_brute_force():
     kinds = [RobotKind(0.1, 3), RobotKind(0.4, 2, running_cost=0.02), RobotKind(0.4, 1)]
     for gamma, capacity in product([1e-3, 1.2, 1e3], [1, 2, 8]):
         active, cost = robots.optimal_fleet(kinds, gamma, capacity, 0.7)
@@ -409,7 +399,7 @@ def fleets_by_brute_force():
         assert costs[every.index(active)] <= min(costs) * (1 + 1e-13)
 
 
-def fleets_by_margins():
+def test_fleet_by_margins():
     """Never below the best fleet; the best one where areas are alike or rates decide alone."""
     for rate, change, gamma, capacity in product([1e-3, 0.3, 20.0], [1e-2, 1.0, inf], [1e-3, 5.0],
                                                  [1, 6]):  # fmt: skip
@@ -425,7 +415,7 @@ def fleets_by_margins():
         assert robots.fleet_by_margins(alike, gamma, capacity)[1] == pytest.approx(best, rel=1e-12)
 
 
-def fleets_of_equal_robots():
+def test_equal_kinds_are_one_kind():
     """Robots of kinds that are alike are robots of one kind."""
     for rate, gamma, capacity in ((1e-3, 1.2, 2), (0.3, 1e-6, 4), (0.3, 1.2, 1), (50.0, 1e3, 3)):
         whole = RobotControl(3, rate, 1.0, capacity, gamma).solve()
@@ -494,7 +484,8 @@ def fleet_excess(model, policy, digits=60):
     return float(values[size]), float(worse / abs(values[size]))
 
 
-def fleets_that_differ(count):
+@pytest.mark.parametrize("count", [4, pytest.param(40, marks=pytest.mark.slow)])
+def test_fleets_that_differ(count):
     """Kinds whose rates lie decades apart, or a hundredth; running costs small, large or none.
 
     Few are refused, where the rates are too far apart to tell.
@@ -525,64 +516,3 @@ def fleets_that_differ(count):
         assert worse <= 1e-8, number
         assert solution.gain == pytest.approx(gain, rel=1e-8), number
     assert refused <= count // 10
-
-
-LOADS = {
-    "loads over ten decades": partial(probabilities_of, FAR),
-    "load beside one": partial(probabilities_of, BESIDE_ONE),
-}
-COSTS = {
-    "loads over ten decades": partial(costs_of, FAR),
-    "load beside one": partial(costs_of, BESIDE_ONE),
-    "beyond floats": beyond_floats,
-}
-FAMILIES = {
-    "starvation_probability": LOADS,
-    "full_probability": LOADS,
-    "loss_rate": COSTS,
-    "static_cost": COSTS,
-    "critical_gamma": {"rates over six hundred decades": critical_weights},
-    "optimal_load": {"tiny and huge weights": best_loads, "load beside one": best_loads_near_one},
-    "optimal_robots": {"few and many robots": best_numbers},
-    "turning_capacity": {"weights that turn early and late": turns},
-    "limiting_drift": {"weights beside one and far from it": drifts},
-    "limiting_cost": {"drifts beside zero and far from it": limiting_costs},
-    "infinite_capacity_cost": {"loads over ten decades": infinite_costs},
-    "large_capacity_robots": {"few and many robots": large_capacities},
-    "GeneralQueue": {
-        "losses down to 1e-240": partial(general_queues, LIGHT),
-        "one place, and heavy load": partial(general_queues, HEAVY),
-        "lognormal tails": lognormal_losses,
-        "too few points": too_few_points,
-        "random": slow(random_queues),
-    },
-    "general_cost": {"exponential times": queues_of_exponential_times},
-    "optimal_general_robots": {"exponential times": general_numbers},
-    "optimal_general_load": {"exponential times": general_numbers},
-    "RobotControl": {
-        **{name: partial(controlled, models) for name, models in CONTROLS.items()},
-    },
-    "without_cap": {"few places, slow and fast robots": without_a_cap},
-    "proposition_4": {
-        "values that tend to the reference's": partial(references, 12, 0),
-        "more of them": slow(partial(references, 150, 1)),
-        "tolerances at rounding": limits_of_the_draft,
-    },
-    "full_chain": {"one place, one robot, far loads": chains},
-    "optimal_fleet": {"brute force": fleets_by_brute_force},
-    "fleet_by_margins": {"areas alike and unlike": fleets_by_margins},
-    "FleetControl": {
-        "kinds that are alike": fleets_of_equal_robots,
-        "kinds that differ": partial(fleets_that_differ, 4),
-        "more that differ": slow(partial(fleets_that_differ, 40)),
-    },
-}
-NOT_COMPUTED = {
-    "ControlSolution": "a result; RobotControl has its row",
-    "FleetSolution": "a result; FleetControl has its row",
-    "FleetValue": "a result; FleetControl has its row",
-    "FullChain": "a result; full_chain has its row",
-    "PrintedRun": "a result; proposition_4 has its row",
-    "RobotKind": "numbers of a kind of robots, checked in tests/test_wrong_calls.py",
-    "ServiceLaw": "points and weights; GeneralQueue has its row",
-}
