@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources, optimal_average_reward
+from analysis.ephemeral import Sources
 from analysis.joint import Engine, JointSystem, delay_bound, priced_problem
-from analysis.mdp import relative_value_iteration
-from analysis.results import Estimate
 
 
 def drawn(seed):
@@ -53,30 +51,6 @@ def test_bound_optimum_policies_ordered(seeds):
         assert own == pytest.approx(optimum.gain, abs=optimum.residual + 1e-9 * bound.bound)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_two_solvers_agree_within_residuals(seed):
-    system = drawn(seed)
-    exact = system.solve()
-    iterated = relative_value_iteration(*system.problem, tolerance=1e-8)
-    assert abs(exact.gain - iterated.gain) <= exact.residual + iterated.residual
-
-
-@pytest.mark.parametrize("order", ["freshest", "random"])
-def test_fast_engine_keeps_ephemeral_problem(order):
-    sources = Sources([0.4, 0.7], [1.0, 0.6], [0.5, 0.9])
-    system = JointSystem(sources, 1, Engine(1e13, 25), 6, order=order)
-    exact = optimal_average_reward(sources, 1)
-    assert system.solve().gain == pytest.approx(exact, rel=1e-9)
-    assert system.gain(system.index_policy("blind")) <= exact * (1 + 1e-9)
-
-
-def test_admitted_pages_are_indexed():
-    """Equal values that hardly fade: reward is v for each page indexed, so at most v s T."""
-    sources = Sources([5.0, 5.0], [2.0, 2.0], [1e-9, 1e-9])
-    system = JointSystem(sources, 2, Engine(1.5, 30), 3)
-    assert system.solve().gain == pytest.approx(2.0 * 1.5, rel=1e-6)
-
-
 def test_age_error_bounds_gain():
     sources, engine = Sources([0.8, 0.5], [1.0, 2.0], [0.4, 0.2]), Engine(0.8, 4)
     few = JointSystem(sources, 1, engine, 3)
@@ -96,42 +70,6 @@ def test_seeing_queue_earns_more():
     frozen = max(system.gain(system.index_policy("frozen", price=c * price)) for c in (0.5, 1.0))
     assert frozen > 1.5 * blind
     assert system.solve().gain >= frozen
-
-
-def simulated(system, policy, epochs, rng):
-    """Reward per epoch, page by page: each has a time of publication and one of indexing."""
-    sources, engine, period = system.sources, system.engine, system.sources.period
-    place = {
-        (*map(int, ages), int(q)): n for n, (ages, q) in enumerate(zip(*system.states, strict=True))
-    }
-    since = np.full(len(sources), -float(system.ages) * period)
-    finish, earned = [], 0.0  # times at which the waiting pages are indexed
-    for epoch in range(epochs):
-        now = epoch * period
-        finish = [time for time in finish if time > now]
-        ages = np.minimum(np.round((now - since) / period), system.ages).astype(int)
-        for i, width in system.actions[policy[place[(*ages.tolist(), len(finish))]]]:
-            window = min(ages[i], system.windows[width]) * period
-            old = rng.uniform(0, window, rng.poisson(sources.arrival_rate[i] * window))
-            for age in np.sort(old) if system.order == "freshest" else old:
-                if len(finish) < engine.places:
-                    start = finish[-1] if finish else now
-                    finish.append(start + rng.exponential(1 / engine.index_rate))
-                    fades = sources.decay_rate[i] * (age + finish[-1] - now)
-                    earned += sources.mean_utility[i] * np.exp(-fades)
-            since[i] = now
-    return earned / epochs
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2, 5])
-def test_simulation_matches_gain(seed):
-    """Twelve runs: their interval of 99.99%, and 0.2% for how they start, hold the exact value."""
-    system, rng = drawn(seed), np.random.default_rng(seed)
-    policy = system.solve().policy
-    runs = [simulated(system, policy, 3000, rng) for _ in range(12)]
-    estimate, start = Estimate.of(runs, level=0.9999), 0.002 * np.mean(runs)
-    assert estimate.low - start <= system.gain(policy) <= estimate.high + start
-    assert estimate.half_width < 0.05 * estimate.value
 
 
 def test_wrong_system_is_refused():

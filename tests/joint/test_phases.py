@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources, four_sources, relaxed_bound
+from analysis.ephemeral import Sources, four_sources
 from analysis.joint import (
     Engine,
     JointSystem,
@@ -40,12 +40,6 @@ def test_best_first_approaches_bound():
         for run in range(3)
     ]  # fmt: skip
     assert 0.93 * bound < np.mean(runs) < bound < 0.85 * delay_bound(sources, 1, engine).bound
-
-
-def test_fast_engine_keeps_ephemeral_bound():
-    found = phase_bound(four_sources(), 1, Engine(1e6, 5), ages=4, parts=6, cells=40).bound
-    assert found == pytest.approx(relaxed_bound(four_sources(), 1)[0], rel=0.02)
-    assert found >= relaxed_bound(four_sources(), 1)[0] * (1 - 1e-3)
 
 
 def test_finer_programme_lowers_bound():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from analysis.ephemeral import Sources, relaxed_bound, whittle_index_at_age
-from analysis.joint import crawl_reward, dual_value, priced_index, priced_problem
+from analysis.ephemeral import Sources
+from analysis.joint import crawl_reward, priced_index, priced_problem
 from analysis.mdp import policy_iteration
 from analysis.results import NotConverged
 
@@ -45,19 +45,6 @@ def by_programme(sources, budget, pages, windows, ages):
     return -found.fun
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_whole_bound_matches_linear_programme(seed):
-    sources, budget, pages = drawn(seed)
-    found = priced_problem(sources, budget, pages)
-    exact = by_programme(sources, budget, pages, lambda k: [k], 200)
-    assert found.bound == pytest.approx(exact, rel=1e-8)
-    assert found.primal == pytest.approx(exact, rel=1e-8)
-    assert found.frequency @ sources.cost <= budget * (1 + 1e-9)
-    assert found.pages.sum() <= pages * (1 + 1e-9)
-    prices = {"subsidy": found.subsidy, "price": found.price}
-    assert dual_value(sources, budget, pages, **prices) == pytest.approx(found.bound, rel=1e-9)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_fresh_bound_matches_linear_programme(seed):
     sources, budget, pages = drawn(seed, 2)
@@ -65,59 +52,6 @@ def test_fresh_bound_matches_linear_programme(seed):
     grid = by_programme(sources, budget, pages, lambda k: np.linspace(0, k, 200)[1:], 25)
     assert grid <= found.bound * (1 + 1e-9)
     assert grid == pytest.approx(found.bound, rel=1e-4)
-
-
-def test_whole_epoch_windows_keep_bound():
-    for seed in range(3):
-        sources, budget, pages = drawn(seed, 2)
-        whole = priced_problem(sources, budget, pages).bound
-        windows = by_programme(sources, budget, pages, lambda k: range(1, k + 1), 60)
-        assert windows == pytest.approx(whole, rel=1e-7)
-
-
-def test_short_windows_raise_bound():
-    sources = Sources([100.0], [1.0], [5.0])
-    whole = priced_problem(sources, 1, 20).bound
-    fresh = priced_problem(sources, 1, 20, fresh=True).bound
-    assert whole == pytest.approx(0.2 * -np.expm1(-5) * 20, rel=1e-12)
-    assert fresh == pytest.approx(-np.expm1(-1) * 20, rel=1e-8)
-
-
-def test_every_price_gives_bound():
-    rng = np.random.default_rng(3)
-    for seed in range(4):
-        sources, budget, pages = drawn(seed)
-        for fresh in (False, True):
-            found = priced_problem(sources, budget, pages, fresh=fresh)
-            for _ in range(10):
-                subsidy, price = rng.exponential(1, 2) * [found.subsidy + 0.1, found.price + 0.1]
-                prices = {"subsidy": subsidy, "price": price, "fresh": fresh}
-                assert dual_value(sources, budget, pages, **prices) >= found.primal
-
-
-@pytest.mark.parametrize("fresh", [True, False])
-@pytest.mark.parametrize("seed", range(6))
-def test_prices_are_complementary(seed, fresh):
-    sources, budget, pages = drawn(seed)
-    found = priced_problem(sources, budget, pages, fresh=fresh)
-    spent, taken = found.frequency @ sources.cost, found.pages.sum()
-    assert spent <= budget * (1 + 1e-7)
-    assert taken <= pages * (1 + 1e-7)
-    assert found.primal == pytest.approx(found.bound, rel=1e-5)
-    unpaid = found.subsidy * (budget - spent) + found.price * (pages - taken)
-    assert unpaid == pytest.approx(0.0, abs=1e-4 * found.bound)
-
-
-def test_enough_pages_keep_ephemeral_bound():
-    for seed in range(5):
-        sources, budget, _ = drawn(seed)
-        pages = sources.arrival_rate.sum() * sources.period * 1.01
-        bound, subsidy = relaxed_bound(sources, budget)
-        for fresh in (False, True):
-            found = priced_problem(sources, budget, pages, fresh=fresh)
-            assert found.bound == pytest.approx(bound, rel=1e-9)
-            assert found.price <= 1e-7
-            assert found.subsidy == pytest.approx(subsidy, rel=1e-6)
 
 
 def passive_states(reward, subsidy):
@@ -149,17 +83,6 @@ def test_index_equals_definition(seed, fresh):
         assert (better[index[:30] > subsidy + 1e-8 * unit] < 1e-9 * unit).all()
         at = np.abs(index[:30] - subsidy) <= 1e-12 * unit
         assert np.abs(better[at]).max(initial=0) <= 1e-9 * unit or subsidy == index.max()
-
-
-def test_price_caps_index():
-    for seed in range(20):
-        sources, _, _ = drawn(seed)
-        price = 0.3 * sources.mean_utility.max()
-        age = np.arange(1, 400)[:, None] * np.ones(len(sources))
-        cap = crawl_reward(sources, age, price).max(axis=0) / sources.cost
-        expected = np.minimum(whittle_index_at_age(sources, age), cap)
-        found = priced_index(sources, age, price)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_duality_gap_is_refused():

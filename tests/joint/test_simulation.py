@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources, four_sources, simulate
+from analysis.ephemeral import Sources, four_sources
 from analysis.joint import Engine, JointSystem, queued_index, simulate_engine
 from analysis.joint.simulation import ORDERS_OF_INDEXING
 from analysis.results import Estimate
@@ -43,24 +43,6 @@ def test_run_matches_exact_gain(name, options):
     assert found.half_width < 0.05 * exact
 
 
-@pytest.mark.parametrize("places", [1, 4])
-def test_short_epochs_match_small_queue(places):
-    """Reward and losses of the queue M/M/1/K; a page is at most one short epoch old."""
-    rate, worth, fade, speed, period = 1.3, 2.0, 0.3, 1.0, 0.01
-    source = Sources([rate], [worth], [fade], period=period)
-    engine = Engine(speed, places)
-    law = (rate / speed) ** np.arange(places + 1)
-    law /= law.sum()
-    delta = speed / (speed + fade)
-    exact = rate * worth * law[:places] @ delta ** np.arange(1, places + 1)
-    found = runs(12, source, engine, queued_index(source, engine, "blind"), 1, 300_000)
-    reward = Estimate.of([run.average_reward / period for run in found], level=0.9999)
-    assert reward.low <= exact <= reward.high / np.exp(-fade * period)
-    lost = Estimate.of([run.lost / period for run in found], level=0.9999)
-    assert lost.low - 2 * rate**2 * period <= rate * law[-1] <= lost.high
-    assert reward.half_width < 0.06 * exact
-
-
 @pytest.mark.parametrize(
     ("order", "preempt"), [("first", False), ("last", False), ("last", True), ("worth", True)]
 )
@@ -86,16 +68,6 @@ def test_short_epochs_match_queue_delays(order, preempt):
     )
     assert found.low / period <= exact <= found.high / period / np.exp(-fade * period)
     assert found.half_width / period < 0.1 * exact
-
-
-@pytest.mark.parametrize("budget", [1, 2])
-def test_fast_engine_matches_ephemeral_run(budget):
-    sources, engine = four_sources(), Engine(4e4, 6000)
-    policy = queued_index(sources, engine, "blind", queues=[0, 6000])
-    found = estimate(4, sources, engine, policy, budget, 60, warm_up=10, order="worth")
-    plain = simulate(sources, "whittle", budget, 600).reward[-420:].mean()
-    assert found.value == pytest.approx(plain, rel=0.01)
-    assert found.low / 1.001 <= plain <= found.high * 1.01
 
 
 def test_orders_keep_counts_and_crawls():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 from math import factorial
 
@@ -74,7 +73,8 @@ def points(sources):
         yield share * float(sources.mean_utility.max()), 1e-13 / min(abs(1 - share) + 1e-12, 1)
 
 
-def windows(sources):
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_best_window(sources):
     for price, _ in points(sources):
         with mpmath.workdps(40):
             exact = [float(exact_window(sources, i, price)) for i in range(len(sources))]
@@ -82,7 +82,8 @@ def windows(sources):
         np.testing.assert_allclose(best_window(sources, price), exact, rtol=1e-13, atol=8 * scale)
 
 
-def rewards(sources):
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_crawl_reward(sources):
     for (price, room), fresh, k in product(points(sources), (False, True), AGES):
         with mpmath.workdps(40):
             exact = [float(exact_reward(sources, i, k, price, fresh)) for i in range(len(sources))]
@@ -91,7 +92,8 @@ def rewards(sources):
         assert (np.abs(found - exact) <= room * (np.abs(exact) if fresh else unit)).all()
 
 
-def indices(sources):
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_priced_index(sources):
     """R(k) - k [R(k+1) - R(k)] up to the age at which R is largest, and from there that R."""
     for (price, room), fresh, k in product(points(sources), (False, True), AGES):
         found = priced_index(sources, [k] * len(sources), price, fresh)
@@ -123,7 +125,8 @@ def programme(sources, budget, pages, ages=120):
     return -found.fun * unit
 
 
-def bounds(sources):
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_priced_problem(sources):
     """Against the linear programme; windows add to it."""
     everything = float((sources.arrival_rate * sources.period).sum())
     for part, share in ((0.9, 0.2), (0.3, 1.1), (0.5, 0.5)):
@@ -138,7 +141,8 @@ def bounds(sources):
         assert fresh.pages.sum() <= pages * (1 + 1e-9)
 
 
-def duals(sources):
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_dual_value(sources):
     """The best age by trying all ages up to 4,000, and windows as `crawl_reward` has them."""
     age = np.arange(1, 4001)[:, None] * np.ones(len(sources))
     for subsidy, price in product((0.0, 0.2, 3.0), (0.0, 0.05, 0.6)):
@@ -194,7 +198,8 @@ def exact_batch(sources, i, engine, window, queue, order):
     return integral(worth_at, window, 1 / mu), integral(room_at, window, 1 / mu)
 
 
-def batches(name):
+@pytest.mark.parametrize("name", ENGINES)
+def test_batch_value(name):
     engine, queue = ENGINES[name]
     sources = Sources([2.0, 9.0, 0.3], [3.0, 1.0, 1.0], [0.4, 1e-4, 30.0])
     for window, order in product((0.5, 7.0), ("freshest", "random")):
@@ -204,7 +209,8 @@ def batches(name):
             assert (value[i], pages[i]) == pytest.approx(exact, rel=1e-11, abs=1e-15), (i, order)
 
 
-def frozen_rewards(name):
+@pytest.mark.parametrize("name", ENGINES)
+def test_frozen_reward(name):
     """The best window is no worse than any other; without one, all pages count."""
     engine, queue = ENGINES[name]
     sources = Sources([2.0, 9.0, 0.3], [3.0, 1.0, 1.0], [0.4, 1e-4, 30.0])
@@ -220,7 +226,8 @@ def frozen_rewards(name):
             np.testing.assert_allclose(whole, (value - price * pages)[-2], rtol=1e-12)
 
 
-def seen_through_queues(sources):
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_queued_sources(sources):
     """What a crawl is worth when it is indexed, page by page, and what is alike in both."""
     for rate, queue, k in ((0.3, 0, 1), (2.0, 7, 3), (1e6, 100, 2)):
         seen = queued_sources(sources, rate, queue)
@@ -233,7 +240,8 @@ def seen_through_queues(sources):
         np.testing.assert_array_equal(seen.cost, sources.cost)
 
 
-def frozen_indices(name):
+@pytest.mark.parametrize("name", ENGINES)
+def test_frozen_index(name):
     """Where two neighbouring ages tie, and the best reward where R falls."""
     engine, queue = ENGINES[name]
     sources = Sources([2.0, 9.0, 0.3], [3.0, 1.0, 1.0], [0.4, 0.1, 30.0], [1.0, 2.0, 0.5])
@@ -303,20 +311,30 @@ def optima(system):
     assert system.gain(found.policy) == pytest.approx(best, rel=1e-7)
 
 
-def tiny(order):
+@pytest.mark.parametrize("order", ["freshest", "random"])
+def test_optimum_of_tiny_system(order):
     one = Sources([1.5], [1.0], [0.5])
     optima(JointSystem(one, 1, Engine(0.7, 1), 3, order=order))
     optima(JointSystem(one, 1, Engine(0.7, 1), 2, windows=(0.4, np.inf), order=order))
 
 
-def two_sources(order):
+@pytest.mark.parametrize("order", ["freshest", "random"])
+def test_optimum_of_two_sources(order):
     two = Sources([1.5, 0.7], [1.0, 3.0], [0.5, 2.0])
     optima(JointSystem(two, 2, Engine(0.7, 1), 1, order=order))
 
 
-def robots(sources, i, costs):
+@pytest.mark.parametrize(
+    ("name", "i", "costs"),
+    [
+        ("one source", 0, (0.0, 0.0, 0.0)),
+        ("content gone within an epoch", 1, (0.3, 0.05, 0.1)),
+        ("content that lasts", 0, (0.0, 0.7, 0.2)),
+    ],
+)
+def test_optimum_of_one_robot(name, i, costs):
     """One source and one robot: the best of all policies, from rates written down one by one."""
-    one, engine, rate, most = sources.subset([i]), Engine(0.9, 2), 0.7, 2
+    one, engine, rate, most = SOURCES[name].subset([i]), Engine(0.9, 2), 0.7, 2
     system = RobotSystem(one, 1, rate, engine, most, *costs)
     starvation, loss, running = costs
     states = list(product(range(most + 1), (0, 1), range(engine.places + 1)))
@@ -359,7 +377,8 @@ def robots(sources, i, costs):
     assert system.solve().gain == pytest.approx(best, abs=1e-7 * (1 + abs(best)))
 
 
-def delays(sources):
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_delay_bound(sources):
     """Any engine is at most as good as a fast one, and that one as good as none at all."""
     budget = 0.4 * float(sources.cost.sum())
     pages = float((sources.arrival_rate * sources.period).sum()) + 1
@@ -370,7 +389,8 @@ def delays(sources):
     assert (np.diff([*slower, fast]) >= -1e-9 * free).all()
 
 
-def queued_indices(name):
+@pytest.mark.parametrize("name", ENGINES)
+def test_queued_index(name):
     """At the lengths of the queue in the table, the index with a frozen queue at each age."""
     engine, _ = ENGINES[name]
     sources = Sources([2.0, 9.0, 0.3], [3.0, 1.0, 1.0], [0.4, 0.1, 30.0])
@@ -415,7 +435,8 @@ def followed(sources, engine, policy, budget, epochs, rng):
     return earned / epochs
 
 
-def simulated(name):
+@pytest.mark.parametrize("name", ENGINES)
+def test_simulated_engine(name):
     engine, _ = ENGINES[name]
     if engine.index_rate > 1e6:
         engine = Engine(200.0, engine.places)
@@ -428,7 +449,8 @@ def simulated(name):
         assert found.average_reward == pytest.approx(exact, rel=1e-10)
 
 
-def phases(sources):
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_phase_bound(sources):
     """Above the price of each phase what is left is at most the best of a fine search."""
     budget = 0.4 * float(sources.cost.sum())
     engine = Engine(0.4 * float(sources.arrival_rate.sum()), 5)
@@ -449,45 +471,3 @@ def phases(sources):
     least = found.subsidy * budget + capacity + surplus
     assert least * (1 - 2e-3) <= found.bound <= least * 1.1
     assert found.bound <= relaxed_bound(sources, budget)[0] * 1.5
-
-
-def over(check, table=SOURCES):
-    return {
-        name: partial(check, name if table is ENGINES else value) for name, value in table.items()
-    }
-
-
-FAMILIES = {
-    "JointSystem": {
-        **{f"tiny systems, {order}": partial(tiny, order) for order in ("freshest", "random")},
-        **{f"two crawls, {order}": partial(two_sources, order) for order in ("freshest", "random")},
-    },
-    "RobotSystem": {
-        f"one robot, {name}, costs {costs}": partial(robots, SOURCES[name], i, costs)
-        for name, i, costs in (
-            ("one source", 0, (0.0, 0.0, 0.0)),
-            ("content gone within an epoch", 1, (0.3, 0.05, 0.1)),
-            ("content that lasts", 0, (0.0, 0.7, 0.2)),
-        )
-    },
-    "batch_value": over(batches, ENGINES),
-    "best_window": over(windows),
-    "crawl_reward": over(rewards),
-    "delay_bound": over(delays),
-    "dual_value": over(duals),
-    "frozen_index": over(frozen_indices, ENGINES),
-    "frozen_reward": over(frozen_rewards, ENGINES),
-    "phase_bound": over(phases),
-    "priced_index": over(indices),
-    "priced_problem": over(bounds),
-    "queued_index": over(queued_indices, ENGINES),
-    "queued_sources": over(seen_through_queues),
-    "simulate_engine": over(simulated, ENGINES),
-}
-NOT_COMPUTED = {
-    "Engine": "holds an engine's numbers",
-    "JointRun": "holds what a run earned",
-    "QueuedIndex": "holds the table of queued_index",
-    "PhaseBound": "holds what phase_bound found",
-    "PricedSolution": "holds what priced_problem found",
-}
