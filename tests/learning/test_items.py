@@ -9,7 +9,6 @@ from analysis.learning import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
     ItemSums,
-    WhittleQ,
     mean_items,
     play,
     sample_items,
@@ -59,36 +58,6 @@ def test_drawn_sums_have_variances(utility):
             assert abs(squares[i].mean() - second[i] * area) < 4.5 * spread[i]
 
 
-def test_worth_equals_plain_stream():
-    arrivals = Arrivals(SOURCES, Utility("deterministic"))
-    plain = arrivals.sample(50, np.random.default_rng(3))
-    np.testing.assert_array_equal(sample_items(arrivals, 50, np.random.default_rng(3)).worth, plain)
-
-
-@pytest.mark.parametrize("start", ["fresh", "empty"])
-def test_crawl_sums_equal_items(start):
-    """Worth times age at age k has mean u* (1 - (1 + mu k) e^{-mu k})/mu, whatever was crawled."""
-    seen = []
-
-    class Watcher:
-        sees_items = True
-
-        def select(self, observation, budget, rng):
-            self.age = observation.age
-            return np.sort(rng.choice(4, budget, replace=False))
-
-        def update(self, arms, rewards):
-            seen.extend(zip(arms, self.age[arms], rewards.worth, rewards.aged, strict=True))
-
-    rng = np.random.default_rng(0)
-    play(SOURCES, Watcher(), mean_items(SOURCES, 60), 2, rng, initial_state=start)
-    for i, age, worth, aged in seen:
-        mu, u = SOURCES.decay[i], SOURCES.u_star[i]
-        assert worth == pytest.approx(u * -np.expm1(-mu * age), rel=1e-12, abs=1e-12)
-        exact = u * (1 - (1 + mu * age) * np.exp(-mu * age)) / mu
-        assert aged == pytest.approx(exact, rel=1e-9, abs=1e-12)
-
-
 @pytest.mark.parametrize("exploration", ["gain", "estimate", "ucb", "thompson"])
 def test_compiled_loop_equals_plain(exploration):
     drawn = sample_items(Arrivals(SOURCES), 500, np.random.default_rng(2))
@@ -97,17 +66,6 @@ def test_compiled_loop_equals_plain(exploration):
     fast = CertaintyEquivalence(4, options).play(SOURCES, drawn, 2, np.random.default_rng(4))
     np.testing.assert_array_equal(fast.crawls, slow.crawls)
     np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-12)
-
-
-def test_learners_of_sums_are_shown_sums():
-    drawn = sample_items(Arrivals(SOURCES), 60, np.random.default_rng(2))
-    runs = [
-        play(SOURCES, WhittleQ(4), content, 1, np.random.default_rng(1)).reward
-        for content in (drawn, drawn.worth)
-    ]
-    np.testing.assert_array_equal(*runs)
-    fast = WhittleQ(4).play(SOURCES, drawn, 1, np.random.default_rng(1))
-    np.testing.assert_allclose(fast.reward, runs[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("mu", "age"), [(0.05, 3), (0.5, 1), (1.0, 1), (1.0, 6), (3.0, 2)])

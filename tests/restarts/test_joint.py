@@ -7,8 +7,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from quantecon.markov import DiscreteDP
-from scipy.optimize import linprog
 
 from analysis.restarts.instances import slide_arms
 from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
@@ -16,9 +14,6 @@ from analysis.restarts.policies import (
     RestartBandit,
     index_scores,
     level_ties,
-    lookahead_scores,
-    lowest_first,
-    myopic_scores,
 )
 from analysis.restarts.relaxed import relaxed_bound
 from tests.restarts.support import draw_arm
@@ -51,31 +46,6 @@ def prioritised(bandit: RestartBandit, scores: list[np.ndarray]) -> np.ndarray:
         ranked = sorted(range(len(state)), key=lambda n: (-scores[n][state[n]], n))
         chosen.append(actions.index(tuple(sorted(ranked[: bandit.budget]))))
     return np.array(chosen)
-
-
-@pytest.mark.parametrize("budget", [1, 2])
-@pytest.mark.parametrize("seed", range(4))
-def test_optimum_matches_public_solver(seed, budget):
-    bandit = small(10 * seed, budget)
-    rewards, kernel = enumerated(bandit)
-    theirs = DiscreteDP(rewards, kernel, bandit.discount).solve("policy_iteration")
-    ours = solve_joint(bandit)
-    assert np.allclose(ours.values.ravel(), -(1 - bandit.discount) * theirs.v, atol=1e-8)
-    assert (ours.policy.ravel() == theirs.sigma).all()
-
-
-@pytest.mark.parametrize("budget", [1, 2])
-def test_policy_value_solves_equations(budget):
-    bandit = small(3, budget)
-    rewards, kernel = enumerated(bandit)
-    for scores in (index_scores(bandit), myopic_scores(bandit), lookahead_scores(bandit)):
-        chosen = prioritised(bandit, scores)
-        rows = np.arange(len(chosen))
-        system = np.eye(len(chosen)) - bandit.discount * kernel[rows, chosen]
-        exact = np.linalg.solve(system, -(1 - bandit.discount) * rewards[rows, chosen])
-        found = evaluate_scores(bandit, scores)
-        assert np.allclose(found.values.ravel(), exact, atol=1e-8)
-        assert (found.policy.ravel() == chosen).all()
 
 
 @pytest.mark.parametrize("budget", [1, 2])
@@ -131,49 +101,6 @@ def test_only_ties_are_levelled():
     assert found[0][1] == found[1][0] == 2.0
     assert found[1][1] == scores[1][1]
     assert [len(table) for table in found] == [2, 3]
-
-
-@pytest.mark.parametrize("kernel", ["sorted-simplex", "lazy-wearing", "one-step", "shock"])
-def test_bound_optimum_and_index_ordered(
-    kernel,
-):
-    rng = np.random.default_rng(7)
-    for budget in (1, 2):
-        bandit = RestartBandit(tuple(slide_arms(kernel, 4, 4, rng)), budget, 0.9)
-        index = index_scores(bandit)
-        best = solve_joint(bandit).values
-        for initial_state in ((0, 0, 0, 0), (3, 1, 0, 2)):
-            bound, _ = relaxed_bound(bandit, initial_state)
-            by_index = evaluate_scores(bandit, index).values[initial_state]
-            by_lowest = evaluate_scores(bandit, lowest_first(index)).values[initial_state]
-            assert bound <= best[initial_state] + 1e-9 <= by_index + 2e-9
-            assert by_index < by_lowest
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_relaxed_bound_matches_linear_program(seed):
-    bandit = small(20 * seed, 1)
-    initial_state = (1, 0, 3)
-    # Occupation measures x(s, a) of each arm; activity of all sums to the budget.
-    cost, equal, right, blocks = [], [], [], []
-    total = sum(2 * k for k in bandit.shape)
-    at = 0
-    activity = np.zeros(total)
-    for arm, state in zip(bandit.arms, initial_state, strict=True):
-        k = arm.states
-        kernel = np.vstack([arm.passive, np.tile(arm.reset, (k, 1))])
-        flow = np.zeros((k, total))
-        flow[:, at : at + 2 * k] = np.hstack([np.eye(k)] * 2) - bandit.discount * kernel.T
-        blocks.append(flow)
-        right.append((1 - bandit.discount) * np.eye(k)[state])
-        cost.append(np.concatenate([arm.passive_cost, arm.active_cost]))
-        activity[at + k : at + 2 * k] = 1
-        at += 2 * k
-    equal = np.vstack([*blocks, activity])
-    found = linprog(
-        np.concatenate(cost), A_eq=equal, b_eq=np.append(np.concatenate(right), bandit.budget)
-    )
-    assert relaxed_bound(bandit, initial_state)[0] == pytest.approx(found.fun, abs=1e-8)
 
 
 def test_too_many_joint_states():

@@ -17,26 +17,6 @@ from analysis.results import Estimate
 from tests.restarts.support import draw_arm
 
 
-@pytest.mark.parametrize("budget", [1, 2])
-def test_simulation_matches_exact_values(budget):
-    arms = tuple(draw_arm(budget + n, k) for n, k in enumerate((2, 3, 4, 3)))
-    bandit = RestartBandit(arms, budget, 0.9)
-    policies = {"index": index_scores(bandit), "myopic": myopic_scores(bandit)}
-    initial_state = (1, 2, 0, 1)
-    found = simulate(
-        bandit,
-        policies,
-        paths=40_000,
-        epochs=250,
-        rng=np.random.default_rng(1),
-        initial_state=initial_state,
-    )
-    for name, scores in policies.items():
-        exact = evaluate_scores(bandit, scores).values[initial_state]
-        mean = found.mean(name, level=0.9999)
-        assert mean.low - found.tail <= exact <= mean.high + found.tail
-
-
 @pytest.mark.parametrize("price", [-0.7, 0.4])
 def test_control_variate_keeps_mean(price):
     arms = tuple(draw_arm(n, k) for n, k in enumerate((2, 3, 4)))

@@ -1,29 +1,17 @@
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources, four_sources, long_run_cycle
+from analysis.ephemeral import four_sources, long_run_cycle
 from analysis.learning import (
     FrozenPolicy,
     LspeOptions,
-    ThresholdChain,
-    gradient_check,
     learned,
 )
 
 SOURCES = four_sources()
-TWO = SOURCES.subset(slice(2))
+
+
 OPTIONS = LspeOptions.corrected()
-
-
-def test_two_arms_equal_dense_chain():
-    for seed in range(4):
-        q = np.random.default_rng(seed).normal(0, 0.3, (2, 3))
-        chain = ThresholdChain(TWO, q, OPTIONS, 8)
-        frozen = FrozenPolicy(TWO, OPTIONS, 1, 8)
-        unit = TWO.u_star.max()
-        assert frozen.evaluate(q) == pytest.approx(unit * chain.solve("crawled")[0])
-        check = gradient_check(TWO, q, OPTIONS)
-        np.testing.assert_allclose(frozen.gradient(q), check.true, rtol=1e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize("threshold", ["constant", "shared", "quadratic"])
@@ -80,30 +68,12 @@ def test_climbing_reaches_index_policy():
     assert frozen.evaluate(q) == pytest.approx(value)
 
 
-def test_runs_repeat_and_converge():
-    one, two = (learned(SOURCES, OPTIONS, 1, horizon=2000, replications=3, seed=4) for _ in "ab")
-    np.testing.assert_array_equal(one.expected, two.expected)
-    assert one.q.shape == (3, 4, 3)
-    assert one.diverged == ()
-    best = long_run_cycle(SOURCES, "whittle", 1).average_reward
-    assert one.greedy_rewards(SOURCES, OPTIONS, 1) == pytest.approx(best)
-
-
 def test_diverged_runs_are_excluded():
     wild = LspeOptions.as_printed(projected=False, regulariser="none")
     runs = learned(SOURCES, wild, 1, horizon=3000, replications=4, seed=1)
     assert len(runs.diverged) >= 2
     assert len(runs.q) == len(runs.expected) == 4 - len(runs.diverged)
     assert all(0 <= epoch < 3000 for _, epoch in runs.diverged)
-
-
-def test_names_of_sources_do_not_matter():
-    order = [2, 0, 3, 1]
-    mixed = Sources(*(rate[order] for rate in (SOURCES.arrival_rate, SOURCES.mean_utility)),
-                    SOURCES.decay_rate[order])  # fmt: skip
-    q = np.random.default_rng(2).normal(0, 0.2, (4, 3))
-    one = FrozenPolicy(SOURCES, OPTIONS, 2, 6).evaluate(q)
-    assert FrozenPolicy(mixed, OPTIONS, 2, 6).evaluate(q[order]) == pytest.approx(one)
 
 
 @pytest.mark.parametrize(

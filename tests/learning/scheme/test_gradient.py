@@ -1,10 +1,8 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from analysis.ephemeral import Sources, four_sources
-from analysis.learning import LspeOptions, ThresholdChain, gradient_check, soft_threshold_value
+from analysis.learning import LspeOptions, gradient_check
 
 
 def first(count):
@@ -14,22 +12,6 @@ def first(count):
 
 PRINTED = LspeOptions.as_printed(projected=False, gradient="own arm")
 Q = np.random.default_rng(0).normal(0, 0.2, (2, 3))
-
-
-@settings(max_examples=10)
-@given(st.integers(0, 2**32 - 1))
-def test_the_corrected_gradient_is_the_gradient(seed):
-    q = np.random.default_rng(seed).normal(0, 0.3, (2, 3))
-    for options in (
-        LspeOptions.corrected(kappa=3.0),
-        LspeOptions.corrected(threshold="constant"),
-        LspeOptions.as_printed(
-            projected=False, gradient="own arm", reward="crawled", signal="advantage"
-        ),
-    ):
-        check = gradient_check(first(2), q, options)
-        # Differences of values near 100, of which about ten digits are right: some slopes are tiny.
-        np.testing.assert_allclose(check.formula, check.true, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("selection", ["one-of-n", "independent"])
@@ -69,19 +51,6 @@ def test_constant_spoils_variance():
     assert gradient_check(first(2), Q, baseline, value_shift=9.0).second_moment == pytest.approx(
         gradient_check(first(2), Q, baseline).second_moment
     )
-
-
-def test_chain_earns_renewal_value():
-    """Constant thresholds: the chain of joint ages against one arm at a time."""
-    sources = first(2)
-    q = np.zeros((2, 3))
-    q[:, 0] = 0.4
-    options = LspeOptions.as_printed(projected=False, kappa=8.0, threshold="constant")
-    gain, law, bias = ThresholdChain(sources, q, options, 30).solve("crawled")
-    value = soft_threshold_value(sources, np.full(2, 0.4 * 500), 8.0)
-    assert 500 * gain == pytest.approx(value.average_reward, rel=1e-6)
-    assert law.sum() == pytest.approx(1.0)
-    assert law @ bias == pytest.approx(0.0, abs=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from analysis.restarts import RestartArm, optimal_threshold, thresholds, whittle_index
 from analysis.restarts.whittle.definition import (
-    evaluate_policy,
     least_over_policies,
     solve_subsidised,
 )
@@ -18,20 +17,7 @@ from analysis.restarts.whittle.threshold import (
     passive_excess,
     rates_by_equations,
 )
-from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
-
-DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99])
-
-
-@settings(max_examples=100)
-@given(ARMS, DISCOUNTS)
-def test_threshold_costs_solve_equations(arm, discount):
-    found = thresholds(arm, discount)
-    for k in range(arm.states + 1):
-        policy = (np.arange(arm.states) >= k).astype(np.int64)
-        for subsidy in (0.0, 2.5):
-            _, values = evaluate_policy(arm, discount, subsidy, policy)
-            assert found.cost_at(subsidy)[k] == pytest.approx(arm.reset @ values, abs=1e-9)
+from tests.restarts.support import ARMS, draw_arm
 
 
 @settings(max_examples=40)
@@ -53,47 +39,10 @@ def test_policy_iteration_by_brute_force(arm, subsidy):
     assert np.allclose(solve_subsidised(arm, 0.9, subsidy).values, least, atol=1e-10)
 
 
-@settings(max_examples=100)
-@given(MONOTONE_ARMS, st.sampled_from([0.9, 1.0]), st.floats(-4, 4))
-def test_best_threshold_is_optimal(arm, discount, subsidy):
-    solved = solve_subsidised(arm, discount, subsidy)
-    best = solved.gain if discount == 1 else arm.reset @ solved.values
-    assert thresholds(arm, discount).cost_at(subsidy).min() == pytest.approx(best, abs=1e-8)
-
-
-@settings(max_examples=60)
-@given(ARMS, DISCOUNTS, st.floats(-4, 4))
-def test_nested_policies_contain_optimum(arm, discount, subsidy):
-    best = arm.reset @ solve_subsidised(arm, discount, subsidy).values
-    nested = thresholds(arm, discount, order="critical")
-    assert nested.optimal
-    assert nested.cost_at(subsidy).min() == pytest.approx(best, abs=1e-8)
-
-
-@settings(max_examples=60)
-@given(MONOTONE_ARMS)
-def test_optimal_threshold_climbs_at_index(arm):
-    index = whittle_index(arm, 0.9).index
-    subsidies = np.sort(np.concatenate([index - 1e-3, index + 1e-3, [-1e3, 1e3]]))
-    found = optimal_threshold(arm, 0.9, subsidies)
-    assert (np.diff(found) >= 0).all()
-    costs = thresholds(arm, 0.9).cost_at(subsidies)
-    by_index = np.searchsorted(index, subsidies)
-    rows = np.arange(len(subsidies))
-    assert np.allclose(costs[rows, found], costs[rows, by_index], atol=1e-9)
-
-
 def test_never_active_above_largest_index():
     arm = draw_arm(4, 6, kind="one-step")
     largest = whittle_index(arm, 0.9).index.max()
     assert optimal_threshold(arm, 0.9, largest + 1) == arm.states
-
-
-def test_average_cost_is_discounted_limit():
-    arm = draw_arm(4, 6, kind="sorted-simplex")
-    near, limit = thresholds(arm, 1 - 1e-7), thresholds(arm, 1.0)
-    assert np.allclose(near.cost_rate, limit.cost_rate, atol=1e-5)
-    assert np.allclose(near.activity, limit.activity, atol=1e-5)
 
 
 def test_unknown_order_is_refused():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
+import pytest
 
 from analysis.mdp import solve_discounted
 from analysis.restarts import (
@@ -26,7 +26,6 @@ from analysis.restarts import (
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.restarts.whittle.index import METHODS
 from analysis.results import NotConverged
-from tests.families.table import slow
 from tests.restarts.adversarial import FAMILIES as ARMS
 from tests.restarts.adversarial import draw
 from tests.restarts.precise import precise_index
@@ -206,31 +205,28 @@ def simulated(family: str, count: int) -> None:
         assert mean.low - room <= value <= mean.high + room
 
 
-def table(check: Callable[[str, int], None], few: int, many: int = 0) -> dict[str, Callable]:
-    """A row: each family of arms, a few of them always and many in the longer run."""
-    found = {family: partial(check, family, few) for family in ARMS}
-    longer = {f"{family}, many": slow(partial(check, family, many)) for family in ARMS if many}
-    return found | longer
+CHECKS = {
+    "whittle_index": (every_method, 2 * FEW, MANY),
+    "whittle_indices": (batches, 2 * FEW, MANY),
+    "certify_indexability": (certificates, FEW, MANY),
+    "thresholds": (nested, FEW, MANY),
+    "optimal_threshold": (best_thresholds, FEW, MANY),
+    "joint problem": (joint, 2, 20),
+    "scores": (scores, 3, 50),
+    "simulate": (simulated, 1, 10),
+}
 
 
-FAMILIES = {
-    "whittle_index": table(every_method, 2 * FEW, MANY),
-    "whittle_indices": table(batches, 2 * FEW, MANY),
-    "certify_indexability": table(certificates, FEW, MANY),
-    "thresholds": table(nested, FEW, MANY),
-    "optimal_threshold": table(best_thresholds, FEW, MANY),
-    "solve_joint": table(joint, 2, 20),
-    "evaluate_scores": table(joint, 1, 20),
-    "relaxed_bound": table(joint, 1, 20),
-    "index_scores": table(scores, 3, 50),
-    "myopic_scores": table(scores, 1, 50),
-    "simulate": table(simulated, 1, 10),
-}
-NOT_COMPUTED = {
-    "Indexability": "a result",
-    "Paths": "a result",
-    "RestartArm": "a model",
-    "RestartBandit": "a model",
-    "Thresholds": "a result",
-    "WhittleIndex": "a result",
-}
+@pytest.mark.parametrize("family", ARMS)
+@pytest.mark.parametrize("name", CHECKS)
+def test_definition(name, family):
+    check, few, _ = CHECKS[name]
+    check(family, few)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ARMS)
+@pytest.mark.parametrize("name", CHECKS)
+def test_definition_of_many(name, family):
+    check, _, many = CHECKS[name]
+    check(family, many)

@@ -15,7 +15,6 @@ from analysis.ephemeral import (
     WhittlePolicy,
     simulate,
     whittle_index,
-    whittle_index_at_age,
 )
 from analysis.learning import (
     AgeBlindUcb,
@@ -45,7 +44,17 @@ from analysis.learning import (
     whittle_threshold,
 )
 from analysis.results import NotConverged
-from tests.families.ephemeral import SETS, on_sets
+from tests.families.ephemeral import SETS
+
+EXTREME = ("decay 1e-14", "joint decay 1e-10")
+each_set = pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+
+
+def each_set_but(*names):
+    """Try all sets of sources but some."""
+    chosen = {name: sources for name, sources in SETS.items() if name not in names}
+    return pytest.mark.parametrize("sources", chosen.values(), ids=chosen)
+
 
 TWO = {
     "equal sources": Sources([2.0] * 2, [1.0] * 2, [0.4] * 2),
@@ -54,8 +63,18 @@ TWO = {
 }
 
 
-def compiled_loops(make, sources):
-    """The compiled loop earns what the plain one earns, at every budget."""
+MAKERS = {
+    "certainty equivalence": lambda size, budget: CertaintyEquivalence(size),
+    "joint Q": JointQ,
+    "UCWhittle": lambda size, budget: UcWhittle(size),
+    "Whittle Q": lambda size, budget: WhittleQ(size),
+}
+
+
+@each_set
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_compiled_loop_equals_plain(make, sources):
+    """At every budget."""
     content = Arrivals(sources).sample(80, np.random.default_rng(0))
     for budget in range(1, len(sources) + 1):
         slow = play(sources, make(len(sources), budget), content, budget, np.random.default_rng(4))
@@ -65,23 +84,18 @@ def compiled_loops(make, sources):
         assert fast.crawls.sum() == 80 * budget
 
 
-def loops(make):
-    return on_sets(partial(compiled_loops, make))
+@each_set
+def test_compiled_scheme_equals_plain(sources):
+    options, content = LspeOptions.corrected(), mean_content(sources, 60)
+    slow = play(sources, Lspe(sources, options), content, 1, np.random.default_rng(1))
+    fast = Lspe(sources, options).play(sources, content, 1, np.random.default_rng(1))
+    short = slow.reward[: fast.reward.size]
+    np.testing.assert_allclose(fast.reward, short, rtol=1e-9, atol=1e-300)
+    assert fast.diverged_at is not None or fast.reward.size == 60
 
 
-def schemes(options):
-    def check(sources):
-        content = mean_content(sources, 60)
-        slow = play(sources, Lspe(sources, options), content, 1, np.random.default_rng(1))
-        fast = Lspe(sources, options).play(sources, content, 1, np.random.default_rng(1))
-        short = slow.reward[: fast.reward.size]
-        np.testing.assert_allclose(fast.reward, short, rtol=1e-9, atol=1e-300)
-        assert fast.diverged_at is not None or fast.reward.size == 60
-
-    return on_sets(check)
-
-
-def bandits(sources):
+@each_set
+def test_age_blind_ucb(sources):
     """UCB1 from its formula, in plain Python."""
     content = Arrivals(sources).sample(60, np.random.default_rng(3))
     run = AgeBlindUcb(len(sources)).play(sources, content, 1, np.random.default_rng(0))
@@ -100,7 +114,8 @@ def bandits(sources):
         held = sources.alpha * held + content[:, epoch]
 
 
-def fixed_policies(sources):
+@each_set
+def test_fixed_policy_earns_simulation(sources):
     """Mean content and a policy that does not learn: the simulation without chance."""
     for budget in range(1, len(sources) + 1):
         if (sources.cost != 1).any() and budget < len(sources):
@@ -115,7 +130,8 @@ def fixed_policies(sources):
         assert run.reward.sum() <= 40 * content[-1].sum()
 
 
-def curves(sources):
+@each_set
+def test_learning_curves(sources):
     made = {"index": partial(Fixed, WhittlePolicy(sources))}
     with pytest.raises(ValueError, match="replications"):
         compare_learners(sources, made, 1, horizon=5, replications=2**64, seed=0)
@@ -131,7 +147,8 @@ def curves(sources):
             assert curve.reference.sum() == pytest.approx(index.sum(), rel=1e-9)
 
 
-def runs_of_the_scheme(sources):
+@each_set
+def test_runs_of_scheme(sources):
     options = LspeOptions.corrected()
     found = learned(sources, options, 1, horizon=5, replications=2, seed=7)
     streams = np.random.default_rng(7).spawn(2)
@@ -143,7 +160,8 @@ def runs_of_the_scheme(sources):
 # Chains ------------------------------------------------------------------------------------------
 
 
-def frozen(sources):
+@pytest.mark.parametrize("sources", TWO.values(), ids=TWO)
+def test_frozen_policy(sources):
     """Two solvers and two ways to draw: right alike, or refused."""
     rng = np.random.default_rng(2)
     for kappa in (1e-3, 1.0, 10.0, 100.0, 1e4):
@@ -166,7 +184,7 @@ def frozen(sources):
             assert law == pytest.approx(some, abs=1e-7)
 
 
-def frozen_in_parts():
+def test_frozen_policy_in_parts():
     """At this steepness two cycles hold for ever as rounded: no value, and it says so."""
     sources = Sources([2.0] * 3, [1.0] * 3, [0.4] * 3)
     options = LspeOptions.corrected(kappa=1e5)
@@ -183,7 +201,7 @@ def frozen_in_parts():
     assert value == pytest.approx(gain * sources.u_star.max(), rel=1e-8)
 
 
-def all_arms():
+def test_budget_of_all_arms():
     """With budget = N every arm is crawled at every epoch."""
     for sources in (*TWO.values(), SETS["one source"]):
         policy = FrozenPolicy(sources, LspeOptions(), budget=len(sources), cap=3)
@@ -192,7 +210,8 @@ def all_arms():
         assert policy.gradient(q) == pytest.approx(0, abs=1e-9)
 
 
-def gradients(sources):
+@pytest.mark.parametrize("sources", TWO.values(), ids=TWO)
+def test_gradient(sources):
     q = np.random.default_rng(1).uniform(0, 0.2, (2, 3))
     for kappa in (0.1, 3.0, 10.0):
         options = LspeOptions.corrected(kappa=kappa)
@@ -202,7 +221,8 @@ def gradients(sources):
         np.testing.assert_allclose(check.formula, check.true, atol=1e-7 * max(kappa, 1))
 
 
-def greedy_choices(sources):
+@each_set
+def test_greedy_thresholds(sources):
     rng = np.random.default_rng(0)
     q = rng.uniform(0, 0.4, (len(sources), 3))
     policy = GreedyThresholdPolicy(sources, q, LspeOptions())
@@ -222,7 +242,8 @@ def greedy_choices(sources):
 # Thresholds --------------------------------------------------------------------------------------
 
 
-def soft_values(sources):
+@each_set_but(*EXTREME)
+def test_soft_threshold_value(sources):
     """Renewals against the stationary law of one arm's ages, by products over ages."""
     scale = float(sources.u_star.max())
     for kappa in (1e-3, 1.0, 30.0, 1e4):
@@ -242,7 +263,7 @@ def soft_values(sources):
                 assert value.reward[arm] == pytest.approx(reward, rel=1e-8, abs=1e-300)
 
 
-def slow_soft_values():
+def test_slow_decays_are_refused():
     for decay in (1e-14, 1e-10):
         sources = Sources([250.0] * 2, [1.0] * 2, [0.5, decay])
         with pytest.raises(ValueError, match="sources must settle within"):
@@ -251,7 +272,7 @@ def slow_soft_values():
             best_soft_thresholds(sources, 10.0, 0.5)
 
 
-def hard_values():
+def test_hard_threshold_value():
     """Thresholds at the states themselves: crawled at that age, not the one after."""
     for decay in (1e-14, 1e-3, 0.3, 0.7, 5.0):
         sources = Sources([3.0], [2.0], [decay])
@@ -270,11 +291,13 @@ def hard_values():
         assert hard_threshold_value(sources, sources.u_star).rate[0] == 0
 
 
-def best_thresholds(sources):
+@pytest.mark.parametrize("name", ["one source", "equal sources", "unlike", "decay 1e3"])
+def test_best_soft_thresholds(name):
     """As many arms as asked for and no worse than thresholds drawn at random, or refused.
 
     Steep curves make the best thresholds jump at a price, as does content of one value at all ages.
     """
+    sources = SETS[name]
     rng = np.random.default_rng(5)
     for kappa in (1.0, 10.0, 1e4):
         engaged = 0.6 * len(sources)
@@ -293,7 +316,8 @@ def best_thresholds(sources):
                 assert other.average_reward <= best.average_reward * (1 + 1e-5)
 
 
-def rival_thresholds(sources):
+@each_set
+def test_whittle_threshold(sources):
     if len(sources) == 1:
         with pytest.raises(ValueError, match="sources must be at least two"):
             whittle_threshold(sources, [1.0])
@@ -311,25 +335,16 @@ def rival_thresholds(sources):
                 assert whittle_index(sources, trial)[arm] == pytest.approx(rival, rel=1e-9)
 
 
-def recovered(sources):
-    """Without noise the estimates are the sources'; the index that they give too."""
-    learner = CertaintyEquivalence(len(sources))
-    learner.play(sources, mean_content(sources, 300), 1, np.random.default_rng(0))
-    truth = Sources(learner.u_star * learner.decay, np.ones(len(sources)), learner.decay)
-    age = np.full(len(sources), 2)
-    np.testing.assert_allclose(
-        whittle_index_at_age(truth, age), whittle_index_at_age(sources, age), rtol=0.1
-    )
-
-
-def contents(sources):
+@each_set
+def test_mean_content(sources):
     for horizon in (1, 5):
         once = sources.state_at_age(np.ones(len(sources)))
         expected = np.tile(once[:, None], horizon)
         np.testing.assert_allclose(mean_content(sources, horizon), expected, rtol=1e-14)
 
 
-def mean_sums(sources):
+@each_set
+def test_mean_items(sources):
     """Worth and worth times age of an epoch against their integrals, in high precision."""
     drawn = mean_items(sources, 2)
     with mpmath.workdps(60):
@@ -342,7 +357,8 @@ def mean_sums(sources):
                 np.testing.assert_allclose(found[i], float(exact), rtol=1e-12)
 
 
-def drawn_sums(sources):
+@each_set_but("rates over ten decades")
+def test_sampled_items(sources):
     """Means over epochs lie within five standard errors of the integrals."""
     drawn, exact = (
         sample_items(Arrivals(sources), 400, np.random.default_rng(1)),
@@ -353,7 +369,8 @@ def drawn_sums(sources):
         assert (np.abs(found.mean(axis=1) - mean[:, 0]) <= 5 * error + 1e-4 * mean.max()).all()
 
 
-def item_sums(sources):
+@each_set
+def test_item_sums(sources):
     """Sums over items that are given one by one, by loops."""
     rng = np.random.default_rng(0)
     ages = [rng.random(n) * 9 for n in range(len(sources))]
@@ -364,7 +381,8 @@ def item_sums(sources):
         assert sums.aged[i] == pytest.approx(sum(x * y for x, y in zip(v, s, strict=True)))
 
 
-def closed_loops(sources):
+@each_set_but(*EXTREME)
+def test_closed_loop(sources):
     """The truth predicts what it finds and loses nothing; a belief does so where it is met."""
     try:
         found = closed_loop(sources, sources, 1)
@@ -379,7 +397,7 @@ def closed_loops(sources):
     assert doubled.error == pytest.approx(0.5, rel=1e-9)
 
 
-def ranges_of_the_index():
+def test_index_range():
     """Both ends against high precision, and what lies between them along the curve."""
     for age in (1, 2, 7, 1000):
         for at in {1, (age + 1) // 2, age}:
@@ -393,60 +411,3 @@ def ranges_of_the_index():
                         assert value == pytest.approx(exact, rel=1e-12, abs=0)
                 assert found[0] <= found[1] <= 3.0 * (1 + 1e-15)
     assert index_range(1, 1, 0.0) == (0.0, 0.0)
-
-
-EXTREME = ("decay 1e-14", "joint decay 1e-10")
-
-
-def on_two(check):
-    return {name: partial(check, sources) for name, sources in TWO.items()}
-
-
-FAMILIES = {
-    "AgeBlindUcb": on_sets(bandits),
-    "CertaintyEquivalence": {
-        **loops(lambda size, budget: CertaintyEquivalence(size)),
-        "no noise": partial(recovered, TWO["unlike"]),
-    },
-    "ItemSums": on_sets(item_sums),
-    "closed_loop": on_sets(closed_loops, *EXTREME),
-    "index_range": {"decays over ten decades": ranges_of_the_index},
-    "mean_items": on_sets(mean_sums),
-    "sample_items": on_sets(drawn_sums, "rates over ten decades"),
-    "Fixed": on_sets(fixed_policies),
-    "FrozenPolicy": {**on_two(frozen), "budget = N": all_arms, "chains in parts": frozen_in_parts},
-    "GreedyThresholdPolicy": on_sets(greedy_choices),
-    "JointQ": loops(JointQ),
-    "Lspe": schemes(LspeOptions.corrected()),
-    "ThresholdChain": on_two(frozen),
-    "UcWhittle": loops(lambda size, budget: UcWhittle(size)),
-    "WhittleQ": loops(lambda size, budget: WhittleQ(size)),
-    "best_soft_thresholds": {
-        name: partial(best_thresholds, SETS[name])
-        for name in ("one source", "equal sources", "unlike", "decay 1e3")
-    },
-    "compare_learners": on_sets(curves),
-    "gradient_check": on_two(gradients),
-    "hard_threshold_value": {"thresholds at the states": hard_values},
-    "learned": on_sets(runs_of_the_scheme),
-    "mean_content": on_sets(contents),
-    "play": on_sets(fixed_policies),
-    "soft_threshold_value": {**on_sets(soft_values, *EXTREME), "slow decays": slow_soft_values},
-    "whittle_threshold": on_sets(rival_thresholds),
-}
-
-NOT_COMPUTED = {
-    "CertaintyEquivalenceOptions": "options",
-    "ClosedLoop": "a result; closed_loop has its families",
-    "CompiledLearner": "a base class",
-    "GradientCheck": "a result; gradient_check has its families",
-    "JointQOptions": "options",
-    "Learned": "a result; learned has its families",
-    "Learner": "a protocol",
-    "LearningCurves": "a result; compare_learners has its families",
-    "LspeOptions": "options",
-    "Run": "a result; play has its families",
-    "ThresholdValue": "a result; soft_threshold_value has its families",
-    "UcWhittleOptions": "options",
-    "WhittleQOptions": "options",
-}
