@@ -1,40 +1,11 @@
 """Objects print in a line: no address, no dump of an array."""
 
-from copy import deepcopy
-from importlib import import_module
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from analysis import ephemeral
 from analysis.display import brief
-from tests.right_calls import FACES, right_calls
-
-PARTS = sorted(set(FACES) - {"sweep"})  # a sweep returns what its user's function returns
-#: The longest line: of `LspeOptions`, which are fifteen choices.
-LONGEST = 350
-
-
-def results(part):
-    """What all that a part offers returns for its right call, objects of the package only."""
-    for name, arguments in right_calls(part).items():
-        made = getattr(import_module(f"analysis.{part}"), name)(**deepcopy(arguments))
-        for found in made if isinstance(made, tuple | list) else [made]:
-            if type(found).__module__.startswith("analysis."):
-                yield name, found
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_reprs_are_one_line(part, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # where names of files and folders lead
-    long = {name: repr(found) for name, found in results(part)}
-    wrong = [
-        f"{name}: {text[:200]}"
-        for name, text in long.items()
-        if len(text) > LONGEST or "array(" in text or " at 0x" in text or "\n" in text
-    ]
-    assert wrong == []
 
 
 def test_names_by_default_print_as_labels():

@@ -226,10 +226,10 @@ def test_no_points_no_results():
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
-        ({"replications": 0}, "replications must be an integer of at least 1, got 0"),
-        ({"jobs": 0}, "jobs must be an integer of at least 1, got 0"),
-        ({"patience": 0}, r"patience must be a number in \(0, inf\), got 0"),
+        ({"seed": -1}, "seed"),
+        ({"replications": 0}, "replications"),
+        ({"jobs": 0}, "jobs"),
+        ({"patience": 0}, "patience"),
     ],
 )
 def test_wrong_arguments_are_named(argument, message):

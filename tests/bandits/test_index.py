@@ -125,7 +125,7 @@ def test_unindexable_arm_shows_witness():
     found = certify_indexability(arm, 0.95)
     assert agrees(arm, 0.95, found)
     assert np.isnan(found.index).all()
-    with pytest.raises(ValueError, match="arm must be indexable"):
+    with pytest.raises(ValueError, match="arm"):
         whittle_index(arm, 0.95)
 
 

@@ -27,50 +27,23 @@ def kinds(inside):
 
 
 FAULTS = {
-    "no number": [
-        "<p>It earns nan per epoch.</p>",
-        "<figcaption>Thresholds: nan, 3.</figcaption>",
-        '<div class="cell_output"><pre>ratio 0.5 NaN</pre></div>',
-        table(["policy", "loss"], ["index", "nan"]),
-    ],
-    "an infinite number": ['<img alt="Costs go from 2 to inf.">', "<p>It is inf here.</p>"],
-    "an empty list": ["<p>These states: [].</p>", '<img alt="which [ ] give">'],
-    "a share of nothing": ["<p>In 0 of 0 steps it falls.</p>", "<li>0 of the 0 runs.</li>"],
-    "a zero with a sign": [
-        "<p>It loses -0.00 per epoch.</p>",
-        "<p>changes by <span class='book-value'>-0.0%</span> here</p>",
-        "<p>−0.00 in all</p>",
-        table(["policy", "loss"], ["index", "-0.00"]),
-    ],
-    "a dictionary": ["<p>states {'ratio': [1.5]}</p>", '<img alt="counts {1: 5}">'],
-    "one, counted as many": [
-        "<p>The crawls repeat every 1 epochs.</p>",
-        "<p>who crawl <span>1</span> sources an epoch</p>",
-        '<img alt="Curves of 1 sources.">',
-    ],
-    "an empty cell": [
-        table(["policy", "loss"], ["index", ""]),
-        table(["policy", ""], ["index", "1"]),
-        "<table><tbody><tr><td> </td></tr></tbody></table>",
-    ],
+    "no number": [table(["policy", "loss"], ["index", "nan"])],
+    "an infinite number": ["<p>It is inf here.</p>"],
+    "an empty list": ['<img alt="which [ ] give">'],
+    "a share of nothing": ["<li>0 of the 0 runs.</li>"],
+    "a zero with a sign": ["<p>changes by <span class='book-value'>-0.0%</span> here</p>"],
+    "a dictionary": ['<img alt="counts {1: 5}">'],
+    "one, counted as many": ["<p>who crawl <span>1</span> sources an epoch</p>"],
+    "an empty cell": [table(["policy", "loss"], ["index", ""])],
     f"a cell of {LONGEST + 1} letters": [table(["gaps"], ["1" * (LONGEST + 1)])],
     "an interval of width zero": [
         "<p>It earns 2.50 ± 0.00 per epoch.</p>",
-        "<p>The best number goes from 5 to 5.</p>",
         "<p>between 1.0% and 1.0% of it</p>",
-        '<img alt="Staircases from 1 to 1 robot.">',
-        table(["policy", "low", "high"], ["index", "0.98", "0.98"]),
         table(["policy", "mean", "95% from", "95% to"], ["index", "1", "0.5", "0.5"]),
-        table(["quantity", "gain low", "gain high"], ["index", "2%", "2%"]),
-        table(["learner", "loss (%)", "± (95%)"], ["UCWhittle", "62.702", "0"]),
         table(["kind", "half-width"], ["sorted", "0.00"]),
     ],
     "a reward above its bound": [
         "<p>It earns 100.4% of the relaxed bound.</p>",
-        "<p>102% of its bound</p>",
-        table(["budget", "reward / bound"], ["M = 1", "1.0005"]),
-        table(["epochs", "share of the relaxed bound"], ["100", "101.2%"]),
-        table(["policy", "% of bound"], ["index", "101.3"]),
         table(["policy", "of the bound (%)"], ["index", "124.2 ± 9.1"]),
         table(["budget", "reward", "bound"], ["1", "89.095", "88.775"]),
         table(["reward per epoch", "M = 1"], ["relaxed bound", "260.39"], ["index", "260.50"]),
@@ -113,12 +86,3 @@ def test_each_fault_is_caught_alone(fault, inside):
 @pytest.mark.parametrize("inside", RIGHT)
 def test_harmless_text_passes(inside):
     assert kinds(inside) == set()
-
-
-def test_fault_is_reported_in_context():
-    (line,) = faults(page("<p>Of the runs shown here 0 of 0 diverge.</p>"))
-    assert line == "a share of nothing: Of the runs shown here 0 of 0 diverge."
-
-
-def test_inner_blocks_are_read_once():
-    assert len(faults(page("<ul><li>All <p>nan</p> and more</li></ul>"))) == 1

@@ -69,22 +69,3 @@ def test_claims_quote_the_document():
         if row.kind in ("claim", "premise", "future") and "$" not in row.printed
     }
     assert words - sentences().keys() == IN_OTHER_WORDS
-
-
-SENTENCE = "Note that it is small, viz., 283 [2], when applying the index as in [2]."
-
-
-@pytest.mark.parametrize(
-    ("printed", "said"),
-    [
-        ("Note that it is small, viz., 283 [2], when applying the index as in [2].", []),
-        ("Note that it is small, …", []),
-        ("… when applying the index as in [2].", []),
-        ("Note that it is large, …", ["not in the document: notethatitislarge"]),
-        ("when applying the index", ["ends within a clause: whenapplyingtheindex"]),
-        ("is small", ["begins within a clause: issmall"]),
-        ("Note that … as in [2]. … 283", ["not in the document: 283"]),
-    ],
-)
-def test_shortened_quotation_is_seen(printed, said):
-    assert faults(printed, SENTENCE) == said

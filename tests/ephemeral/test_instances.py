@@ -58,16 +58,16 @@ def test_wide_set_is_repeatable():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda rng: random_sources(0, rng), "size must be an integer of at least 1, got 0"),
-        (lambda rng: random_set(-1, 1), "instance must be an integer of at least 0, got -1"),
-        (lambda rng: wide_set(-1, 1), "instance must be an integer of at least 0, got -1"),
-        (lambda rng: lognormal_sources(0, rng), "size must be an integer of at least 1, got 0"),
-        (lambda rng: even_decay_sources(0, rng), "size must be an integer of at least 1, got 0"),
+        (lambda rng: random_sources(0, rng), "size"),
+        (lambda rng: random_set(-1, 1), "instance"),
+        (lambda rng: wide_set(-1, 1), "instance"),
+        (lambda rng: lognormal_sources(0, rng), "size"),
+        (lambda rng: even_decay_sources(0, rng), "size"),
         (
             lambda rng: bunched(random_sources(2, rng), 0),
-            r"factor must be a number in \(0, inf\), got 0",
+            "factor",
         ),
-        (lambda rng: random_set(0, 1, size=1), "size must be an integer of at least 2, got 1"),
+        (lambda rng: random_set(0, 1, size=1), "size"),
     ],
 )
 def test_wrong_input_is_named(call, message):

@@ -119,15 +119,15 @@ def test_rounded_state_keeps_index():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"budget": 5}, r"budget must be an integer in \[1, 4\], got 5"),
-        ({"budget": 0}, "budget must be"),
-        ({"budget": 1.5}, "budget must be"),
-        ({"horizon": 0}, "horizon must be an integer of at least 1"),
-        ({"policy": "witle"}, "policy must be one of whittle"),
-        ({"initial_state": "vacant"}, "initial_state must be one of empty, fresh, full"),
-        ({"initial_state": [1, 2]}, r"initial_state must have shape \(4,\)"),
+        ({"budget": 5}, "budget"),
+        ({"budget": 0}, "budget"),
+        ({"budget": 1.5}, "budget"),
+        ({"horizon": 0}, "horizon"),
+        ({"policy": "witle"}, "policy"),
+        ({"initial_state": "vacant"}, "initial_state"),
+        ({"initial_state": [1, 2]}, "initial_state"),
         ({"initial_state": [1, 2, 3, -1]}, r"initial_state\[3\]"),
-        ({"policy": SingleSourcePolicy(7)}, r"arm must be an integer in \[0, 3\], got 7"),
+        ({"policy": SingleSourcePolicy(7)}, "arm"),
     ],
 )
 def test_wrong_input_is_named(change, message):
@@ -173,8 +173,8 @@ def test_cycles_entered_from_other_ages():
 @pytest.mark.parametrize(
     ("ages", "message"),
     [
-        ([1, 1, 1], r"initial_age must have shape \(4,\)"),
-        ([1, 1, -2, 1], r"initial_age\[2\] must be at least 0, got -2"),
+        ([1, 1, 1], "initial_age"),
+        ([1, 1, -2, 1], "initial_age"),
         ([1, 1, 1.5, 1], "initial_age"),
     ],
 )

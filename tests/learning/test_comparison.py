@@ -102,14 +102,14 @@ def test_budgets_share_their_arrivals():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: compared(replications=1), "replications must be an integer of at least 2, got 1"),
-        (lambda: compared(horizon=1), "horizon must be an integer of at least 2, got 1"),
-        (lambda: compared()["age-blind"].steps_to(0.0), r"fraction must be a number in \(0, 1\]"),
-        (lambda: compared()["age-blind"].steps_to(0.9, 801), r"window must be an integer in"),
-        (lambda: compared()["age-blind"].curve(0), r"block must be an integer in \[1, 800\]"),
+        (lambda: compared(replications=1), "replications"),
+        (lambda: compared(horizon=1), "horizon"),
+        (lambda: compared()["age-blind"].steps_to(0.0), "fraction"),
+        (lambda: compared()["age-blind"].steps_to(0.9, 801), "window"),
+        (lambda: compared()["age-blind"].curve(0), "block"),
         (
             lambda: compare_at_budgets(SOURCES, {5: LEARNERS}, horizon=9, replications=2, seed=1),
-            r"budget must be an integer in \[1, 4\], got 5",
+            "budget",
         ),
     ],
 )

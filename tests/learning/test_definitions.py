@@ -266,9 +266,9 @@ def test_soft_threshold_value(sources):
 def test_slow_decays_are_refused():
     for decay in (1e-14, 1e-10):
         sources = Sources([250.0] * 2, [1.0] * 2, [0.5, decay])
-        with pytest.raises(ValueError, match="sources must settle within"):
+        with pytest.raises(ValueError, match="sources"):
             soft_threshold_value(sources, [1.0, 1.0], 10.0)
-        with pytest.raises(ValueError, match="sources must settle within"):
+        with pytest.raises(ValueError, match="sources"):
             best_soft_thresholds(sources, 10.0, 0.5)
 
 
@@ -319,7 +319,7 @@ def test_best_soft_thresholds(name):
 @each_set
 def test_whittle_threshold(sources):
     if len(sources) == 1:
-        with pytest.raises(ValueError, match="sources must be at least two"):
+        with pytest.raises(ValueError, match="sources"):
             whittle_threshold(sources, [1.0])
         return
     rng = np.random.default_rng(6)

@@ -68,9 +68,9 @@ def test_indices_approach_truth():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"oldest": 1}, "oldest must be an integer of at least 2, got 1"),
-        ({"confidence": 0}, "confidence must be a number"),
-        ({"episode": 0}, "episode must be an integer of at least 1"),
+        ({"oldest": 1}, "oldest"),
+        ({"confidence": 0}, "confidence"),
+        ({"episode": 0}, "episode"),
     ],
 )
 def test_options_out_of_range_are_named(options, message):

@@ -91,7 +91,7 @@ def test_wrong_application_is_refused():
         queue([0.5, 0.5], 3, 1.0, float("nan"))
     with pytest.raises(ValueError, match="arrivals"):
         queue(np.full((2, 2), 0.5), 3, 1.0, 1.0)
-    with pytest.raises(ValueError, match=r"age\[1\] must be a finite number in \[1, inf\), got 0"):
+    with pytest.raises(ValueError, match="age"):
         crawler_index(1.0, 0.5, 0.9, [1, 0])
     with pytest.raises(ValueError, match="u_star"):
         crawler_arm(-1.0, 0.5, 10)

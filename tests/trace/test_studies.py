@@ -77,7 +77,7 @@ def test_default_trace_is_books(values, tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"budget": 42}, r"budget must be in \[1, 41\]"), ({"share": 0.999}, "weeks")],
+    [({"budget": 42}, "budget"), ({"share": 0.999}, "weeks")],
 )
 def test_plans_that_cannot_be_are_refused(change, said):
     facts = {"share": 0.5, "half_life": 24.0, "budget": 1, "period": 60, "phases": 1}

@@ -206,13 +206,13 @@ def test_wrong_calls_are_named():
         lambda: IDPolicy(dear, 1),
         lambda: LPUpdatePolicy(dear),
     ):
-        with pytest.raises(ValueError, match=r"sources must have costs of 1, got \[1"):
+        with pytest.raises(ValueError, match="sources"):
             make()
-    with pytest.raises(ValueError, match="epochs must be an integer in"):
+    with pytest.raises(ValueError, match="epochs"):
         LPUpdatePolicy(four_sources(), 9)
     seen = Observation(0, np.ones(4, dtype=int), np.full(4, np.nan))
     for policy in (FTVAPolicy(four_sources(), 1), IDPolicy(four_sources(), 1)):
-        with pytest.raises(ValueError, match="rng must be"):
+        with pytest.raises(ValueError, match="rng"):
             policy.select(seen, 1)
-        with pytest.raises(ValueError, match="budget must be"):
+        with pytest.raises(ValueError, match="budget"):
             policy.select(seen, 2, np.random.default_rng(1))

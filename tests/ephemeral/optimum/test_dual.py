@@ -47,12 +47,12 @@ def test_random_content_is_priced_as_well():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"budget": 5}, r"budget must be a number in \(0, 4\], got 5"),
-        ({"horizon": 0}, "horizon must be"),
-        ({"step": 0}, "step must be"),
-        ({"power": 2}, r"power must be a number in \[0, 1\], got 2"),
-        ({"initial_subsidy": -1}, "initial_subsidy must be"),
-        ({"content": np.ones((4, 3))}, r"content must have shape \(4, 10\), got \(4, 3\)"),
+        ({"budget": 5}, "budget"),
+        ({"horizon": 0}, "horizon"),
+        ({"step": 0}, "step"),
+        ({"power": 2}, "power"),
+        ({"initial_subsidy": -1}, "initial_subsidy"),
+        ({"content": np.ones((4, 3))}, "content"),
     ],
 )
 def test_wrong_input_is_named(change, message):

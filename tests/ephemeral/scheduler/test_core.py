@@ -303,7 +303,7 @@ def test_maximal_ages_are_kept():
 
 def test_maximal_ages_share_budget():
     scheduler = Scheduler(four_sources(), 1, max_age=4)
-    with pytest.raises(ValueError, match=r"max_age must not .* budget of 1 an epoch, got 2 for"):
+    with pytest.raises(ValueError, match="max_age"):
         scheduler.add(four_sources(), max_age=4)
     assert len(scheduler) == scheduler.ages.size == 4
     scheduler.add(four_sources())  # these ask for nothing
@@ -315,7 +315,7 @@ def test_maximal_ages_share_budget():
 def test_new_costs_respect_maximal_ages():
     scheduler, twin = (Scheduler(four_sources(), 1.5, max_age=4) for _ in range(2))
     dear = Sources(np.ones(2), np.ones(2), np.ones(2), cost=[1.0, 4.0])
-    with pytest.raises(ValueError, match=r"sources must not .* budget of 1.5 an epoch, got 1.75"):
+    with pytest.raises(ValueError, match="sources"):
         scheduler.rerate([2, 0], dear)
     for _ in range(20):  # nothing has changed
         for one, other in zip(scheduler.crawl(), twin.crawl(), strict=True):
@@ -328,7 +328,7 @@ def test_lowered_budget_refuses_excess():
     scheduler = Scheduler(four_sources(), 1, max_age=4)
     scheduler.budget = 0.5
     scheduler.add(four_sources())
-    with pytest.raises(ValueError, match="max_age must not"):
+    with pytest.raises(ValueError, match="max_age"):
         scheduler.add(four_sources(), max_age=1000)
 
 
@@ -486,41 +486,41 @@ def test_memory_per_source():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Scheduler(four_sources(), 0), r"budget must be a number in \(0, inf\), got 0"),
-        (lambda: Scheduler(four_sources(), np.inf), r"budget must be .* \(0, inf\), got inf"),
+        (lambda: Scheduler(four_sources(), 0), "budget"),
+        (lambda: Scheduler(four_sources(), np.inf), "budget"),
         (
             lambda: Scheduler(four_sources(), 1, "new"),
-            "ages must be an array of numbers",
+            "ages",
         ),
-        (lambda: Scheduler(four_sources(), 1).plan(1, ["a"]), "names must have a label for each"),
-        (lambda: Scheduler(four_sources(), 1, -1), r"ages must be an integer in \[0, .*\], got -1"),
-        (lambda: Scheduler(four_sources(), 1, 1.5), r"ages must be an integer in .*, got 1.5"),
-        (lambda: Scheduler(four_sources(), 1, [1, 2]), r"ages must be .* shape \(4,\), got \(2,\)"),
-        (lambda: Scheduler(four_sources(), 1, max_age=3), r"max_age must not .* require more than"),
+        (lambda: Scheduler(four_sources(), 1).plan(1, ["a"]), "names"),
+        (lambda: Scheduler(four_sources(), 1, -1), "ages"),
+        (lambda: Scheduler(four_sources(), 1, 1.5), "ages"),
+        (lambda: Scheduler(four_sources(), 1, [1, 2]), "ages"),
+        (lambda: Scheduler(four_sources(), 1, max_age=3), "max_age"),
         (
             lambda: Scheduler(four_sources(), 1, min_age=9, max_age=8),
-            "min_age must not be above max_age, got 9 and 8",
+            "min_age",
         ),
-        (lambda: Scheduler(four_sources(), 1).crawl(-1), r"budget must be .*, got -1"),
-        (lambda: Scheduler(four_sources(), 1).crawl(floor=-1), r"floor must be .*, got -1"),
-        (lambda: Scheduler(four_sources(), 1).demand(-1.0), r"subsidy must be .*, got -1"),
-        (lambda: Scheduler(four_sources(), 1).demand(1.0, most_cost=np.nan), "most_cost must be"),
+        (lambda: Scheduler(four_sources(), 1).crawl(-1), "budget"),
+        (lambda: Scheduler(four_sources(), 1).crawl(floor=-1), "floor"),
+        (lambda: Scheduler(four_sources(), 1).demand(-1.0), "subsidy"),
+        (lambda: Scheduler(four_sources(), 1).demand(1.0, most_cost=np.nan), "most_cost"),
         (
             lambda: Scheduler(four_sources(), 1).add(four_sources(), numbers=[0, 1, 2, 3]),
-            "numbers must be those of removed sources, got 0",
+            "numbers",
         ),
         (
             lambda: Scheduler(four_sources(), 1).add(four_sources(), numbers=[4, 5, 6, 7]),
-            r"numbers must be an integer in \[0, 3\], got 4",
+            "numbers",
         ),
         (
             lambda: Scheduler(four_sources(), 1).add(four_sources(), numbers=[1, 1, 2, 3]),
-            "numbers must be 4 different integers",
+            "numbers",
         ),
-        (lambda: Scheduler(four_sources(), 1).remove(4), r"numbers must be .* \[0, 3\], got 4"),
-        (lambda: Scheduler(four_sources(), 1).remove([1, 1]), "numbers must differ, got 1 twice"),
+        (lambda: Scheduler(four_sources(), 1).remove(4), "numbers"),
+        (lambda: Scheduler(four_sources(), 1).remove([1, 1]), "numbers"),
         (lambda: Scheduler(four_sources(), 1).rerate([1], four_sources()), "one entry for each"),
-        (lambda: Scheduler(four_sources(), 1).plan(0), "epochs must be an integer of at least 1"),
+        (lambda: Scheduler(four_sources(), 1).plan(0), "epochs"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):
@@ -531,7 +531,7 @@ def test_wrong_arguments_are_named(call, message):
 def test_wrong_budget_is_refused():
     scheduler = Scheduler(four_sources(), 1)
     scheduler.budget = -1.0
-    with pytest.raises(ValueError, match=r"budget must be a number in \[0, inf\), got -1"):
+    with pytest.raises(ValueError, match="budget"):
         scheduler.crawl()
 
 

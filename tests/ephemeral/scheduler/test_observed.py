@@ -72,10 +72,10 @@ def test_worthless_sources():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: ObservedScheduler(s, 0), r"budget must be a number in \(0, inf\), got 0"),
-        (lambda s: ObservedScheduler(s, 1).crawl(s.u[:2]), r"arrived must have shape \(4,\)"),
-        (lambda s: ObservedScheduler(s, 1).crawl(s.u, -1), r"budget must be .*, got -1"),
-        (lambda s: content_at_index(s, -1), r"index must be a number in \[0, inf\), got -1"),
+        (lambda s: ObservedScheduler(s, 0), "budget"),
+        (lambda s: ObservedScheduler(s, 1).crawl(s.u[:2]), "arrived"),
+        (lambda s: ObservedScheduler(s, 1).crawl(s.u, -1), "budget"),
+        (lambda s: content_at_index(s, -1), "index"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):

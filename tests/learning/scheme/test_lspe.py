@@ -197,19 +197,19 @@ def test_the_solver_pivots():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kappa": 0.0}, r"kappa must be a number in \(0, inf\), got 0.0"),
-        ({"kappa": np.inf}, "kappa must be a number"),
-        ({"step": 1.0}, r"step must be a number in \(0, 1\), got 1.0"),
-        ({"value_step": 0.0}, r"value_step must be a number in \(0, 1\], got 0.0"),
-        ({"regularisation": -1e-6}, "regularisation must be a number"),
-        ({"initial_matrix": 0.0}, "initial_matrix must be a number"),
-        ({"limit": np.nan}, "limit must be a number"),
-        ({"features": "cubic"}, "features must be one of linear, quadratic, got 'cubic'"),
-        ({"threshold": "none"}, "threshold must be one of"),
-        ({"regulariser": "lasso"}, "regulariser must be one of"),
-        ({"selection": "two"}, "selection must be one of"),
-        ({"scale": 0.0}, "scale must be a number"),
-        ({"gradient": "every arm"}, "gradient must be 'own arm' with selection 'one-of-n'"),
+        ({"kappa": 0.0}, "kappa"),
+        ({"kappa": np.inf}, "kappa"),
+        ({"step": 1.0}, "step"),
+        ({"value_step": 0.0}, "value_step"),
+        ({"regularisation": -1e-6}, "regularisation"),
+        ({"initial_matrix": 0.0}, "initial_matrix"),
+        ({"limit": np.nan}, "limit"),
+        ({"features": "cubic"}, "features"),
+        ({"threshold": "none"}, "threshold"),
+        ({"regulariser": "lasso"}, "regulariser"),
+        ({"selection": "two"}, "selection"),
+        ({"scale": 0.0}, "scale"),
+        ({"gradient": "every arm"}, "gradient"),
     ],
 )
 def test_options_out_of_range_are_named(change, message):
@@ -220,19 +220,19 @@ def test_options_out_of_range_are_named(change, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: mean_content(SOURCES, 0), "horizon must be an integer of at least 1, got 0"),
-        (lambda: Lspe(SOURCES, None, [1.0]), r"initial_thresholds must have shape \(4,\)"),
+        (lambda: mean_content(SOURCES, 0), "horizon"),
+        (lambda: Lspe(SOURCES, None, [1.0]), "initial_thresholds"),
         (
             lambda: Lspe(SOURCES).play(SOURCES, CONTENT, 5, np.random.default_rng(0)),
-            r"budget must be an integer in \[1, 4\], got 5",
+            "budget",
         ),
         (
             lambda: Lspe(SOURCES).play(SOURCES, CONTENT.T, 1, np.random.default_rng(0)),
-            r"content must have shape \(4, T\)",
+            "content",
         ),
         (
             lambda: Lspe(SOURCES).play(SOURCES, -CONTENT, 1, np.random.default_rng(0)),
-            r"content\[0, 0\] must be a finite number",
+            "content",
         ),
     ],
 )

@@ -46,7 +46,7 @@ def test_best_thresholds_beat_grid():
         value = soft_threshold_value(sources, level, 5.0)
         if value.engaged <= 0.3:
             assert value.average_reward <= best.average_reward + 1e-6
-    with pytest.raises(ValueError, match=r"engaged must be in \[.*\] at kappa = .*, got 0.001"):
+    with pytest.raises(ValueError, match="engaged"):
         best_soft_thresholds(sources, 5.0, 0.001)
 
 

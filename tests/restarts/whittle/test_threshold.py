@@ -52,7 +52,7 @@ def test_unknown_order_is_refused():
 
 def test_wrong_subsidy_is_refused():
     arm = draw_arm(0, 3)
-    with pytest.raises(ValueError, match=r"subsidy\[1\] must be a finite number .* got nan"):
+    with pytest.raises(ValueError, match="subsidy"):
         optimal_threshold(arm, 0.9, [0.0, np.nan])
     with pytest.raises(ValueError, match="subsidy"):
         solve_subsidised(arm, 0.9, np.nan)

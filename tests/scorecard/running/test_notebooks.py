@@ -205,7 +205,7 @@ def test_list_follows_its_default(page):
     assert notebook.resolve({"two": [3, 3]}) == {"one": [], "two": [3, 3]}
     assert notebook.resolve({"two": [3, 4]}) == {"one": [], "two": [3, 4]}
     for values in ([3], [3, 3, 3]):
-        with pytest.raises(ParameterError, match="two must hold 2 values, got"):
+        with pytest.raises(ParameterError, match="two"):
             notebook.resolve({"two": values})
 
 

@@ -9,5 +9,5 @@ def test_cluster_on_paper():
     assert plan["memory"] == pytest.approx(4.2e9)
     assert plan["seconds"] == pytest.approx(0.5 * 1e8 * 32 / 1e10)
     assert (plan["messages"], plan["bytes"]) == (400, 3200)
-    with pytest.raises(ValueError, match="machines must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match="machines"):
         cluster_plan(1e10, 0.01, 0, 42.0, 1e10, 0.5)
