@@ -13,6 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
+from book.trace import arena, publications
 from scorecard.collate import PRODUCTS
 from scorecard.pages.scorecard import OUTCOMES
 from scorecard.pages.theme import FONTS, MATHEMATICS, POLICY, find_formula_characters, make_policy
@@ -384,13 +385,30 @@ def test_equation_numbers_link_to_equations(site):
 
 
 def test_scorecard_has_every_row(site):
-    with (site.html / "scorecard.csv").open(encoding="utf-8", newline="") as file:
+    with (site.html / "scorecard.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["id"] for row in rows] == list(printed_rows())
     for row in rows:
         assert row["verdict"] in set(VERDICTS) - {"missing"}, row
         assert f"row-{row['id']}" in site.pages[f"{row['page']}.html"].ids, row
     assert (site.build / "scorecard.csv").read_bytes() == (site.html / "scorecard.csv").read_bytes()
+
+
+def test_policy_on_two_pages_has_one_number(site):
+    """*Real publications* and *Deployed rules* replay one experiment: value and interval agree."""
+    assert {key: publications.LABELS[key] for key in SHARED_POLICIES} == {
+        key: arena.WITH_RATES[key] for key in SHARED_POLICIES
+    }
+    records = json.loads((site.html / "manifest.json").read_text())["records"]
+    names = [(key, key) for key in SHARED_POLICIES if key != "index"]
+    names += [("nutch", "nutch-default"), ("entry", "entry-default"), ("clairvoyant",) * 2]
+    for first, second in names:
+        for size in publications.SIZES:
+            found = records[f"publications-{first}-{size}"], records[f"arena-{second}-{size}"]
+            assert found[0] == found[1], (first, size)
+
+
+SHARED_POLICIES = publications.LABELS.keys() & arena.WITH_RATES.keys()
 
 
 def test_notebooks_warn_of_nothing(site):
@@ -426,7 +444,7 @@ def counted_in_coverage(page):
 
 def test_counts_of_rows_agree(site):
     """All verdicts, a document at a time; and the links of the front page name verdicts."""
-    with (site.html / "scorecard.csv").open(encoding="utf-8", newline="") as file:
+    with (site.html / "scorecard.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     scorecard = site.pages["guide/scorecard.html"]
     coverage = counted_in_coverage(scorecard)

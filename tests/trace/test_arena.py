@@ -155,7 +155,7 @@ def test_guarantee_fails_for_false_timetable(
 def made_up_values(**changed):
     """Values of all policies at the three budgets, of which some are changed."""
     names = [f"{rule}-{kind}" for rule in RULES for kind in ("default", "chosen")]
-    names += ["nutch-forced", *page.WITH_RATES]
+    names += ["nutch-forced", "even-low", *page.WITH_RATES]
     values = {f"{name}-{size}": 0.5 for name in names for size in page.SIZES}
     values |= {f"hours-{size}": 1.0 for size in page.SIZES}
     return values | {name.replace("_", "-"): value for name, value in changed.items()}
@@ -166,7 +166,7 @@ def made_up_values(**changed):
     [
         ("index-first", {"friendica_chosen_large": 1.0}),
         ("settings-matter", {"comma_chosen_small": 0.8}),
-        ("even-wins-large", {"even_large": 1.1}),
+        ("even-wins-large", {"even_low_large": 1.1}),
         ("forgetting-leads-large", {"forgetting_large": 0.6}),
         ("hours-little", {"hours_middle": 1.03}),
         ("forced-is-no-robin", {f"nutch_forced_{size}": 0.2 for size in page.SIZES}),
