@@ -46,16 +46,3 @@ document.addEventListener("DOMContentLoaded", () => {
   const actions = { print: () => window.print(), fullscreen: () => window.toggleFullScreen() };
   document.querySelectorAll("[data-action]").forEach((button) => button.addEventListener("click", actions[button.dataset.action]));
 });
-// The definition of a term: while the link has the pointer or the focus; a first touch shows it, a second follows the link.
-document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll("a.book-term[title]").forEach((term) => {
-    term.dataset.definition = term.title;
-    term.setAttribute("aria-description", term.title);
-    term.removeAttribute("title");
-    let shown = false;
-    term.onpointerdown = () => { shown = document.activeElement === term; };
-    term.onclick = (event) => {
-      if (!shown && matchMedia("(hover: none)").matches) { event.preventDefault(); term.focus(); }
-    };
-  });
-});

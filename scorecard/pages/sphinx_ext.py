@@ -27,14 +27,15 @@ from scorecard.pages.conditional import (
     find_rerun_pages,
 )
 from scorecard.pages.explorables import register as register_explorables
+from scorecard.pages.previews import write_cards
 from scorecard.pages.references import BookReferences, setup_terms, write_index
 from scorecard.pages.results import ResultRole, format_number, read_results
 from scorecard.pages.scorecard import RowRole, link_rows, record_mention
 from scorecard.pages.source_code import PublicNames, find_deciding_function, write_sources
 from scorecard.pages.theme import (
     correct_aria_roles,
+    fold_navigations,
     label_folded_cells,
-    label_toggles,
     make_proof_ids_unique,
     prune_site,
     remove_recording_cells,
@@ -65,6 +66,7 @@ def finish_build(app: Sphinx, problem: Exception | None) -> None:
     The book gets ``references.json``, the sources of predicates and static files without what no
     page uses. The sites of reruns share complete static files.
     """
+    write_cards(app, problem)
     if not find_rerun_pages(app):
         write_index(app, problem)
         prune_site(app, problem)
@@ -74,7 +76,7 @@ def finish_build(app: Sphinx, problem: Exception | None) -> None:
                 find_deciding_function(verdict["page"], id) for id, verdict in verdicts.items()
             }
             write_sources(names, Path(app.outdir))
-    label_toggles(app, problem)
+    fold_navigations(app, problem)
     write_policy(app, problem)
 
 

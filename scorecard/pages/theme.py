@@ -132,13 +132,39 @@ def make_proof_ids_unique(app: Sphinx, doctree: nodes.document) -> None:
         node["ids"] = [f"{node['ids'][0]}-{number}"]
 
 
-def label_toggles(app: Sphinx, problem: Exception | None) -> None:
-    """Label the toggles of the navigation, where the theme has an icon without text."""
+#: A part of the book in the sidebar: its name, and the list of its pages.
+_PART = re.compile(
+    r'<p aria-level="2" class="caption" role="heading">(?P<name><span[^>]*>.*?</span>)</p>\n'
+    r'(?P<pages><ul class="(?P<here>current )?nav bd-sidenav">.*?\n</ul>)'
+    r"(?=\n<p aria-level|\s*</div>)",
+    re.DOTALL,
+)
+
+
+def fold_navigation(page: str) -> str:
+    """Return the HTML of a page with the parts of its sidebar folded, and with toggles labelled.
+
+    The part of the page itself is open. The theme's toggles are icons without text.
+    """
+    folded = _PART.sub(_fold_part, page)
+    return folded.replace(_TOGGLE, _TOGGLE.replace("<summary>", _NAMED))
+
+
+def _fold_part(part: re.Match[str]) -> str:
+    state = " open" if part["here"] else ""
+    return (
+        f'<details class="book-part"{state}><summary>{part["name"]}</summary>\n'
+        f"{part['pages']}</details>"
+    )
+
+
+def fold_navigations(app: Sphinx, problem: Exception | None) -> None:
+    """Fold the sidebars of all pages (event ``build-finished``)."""
     for path in Path(app.outdir).rglob("*.html") if problem is None else ():
         text = path.read_text(encoding="utf-8")
-        if _TOGGLE in text:
-            named = text.replace(_TOGGLE, _TOGGLE.replace("<summary>", _NAMED))
-            path.write_text(named, encoding="utf-8")
+        folded = fold_navigation(text)
+        if folded != text:
+            path.write_text(folded, encoding="utf-8")
 
 
 def replace_download_buttons(
