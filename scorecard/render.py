@@ -91,6 +91,7 @@ def render_book(collation: Collation, build: Path) -> bool:
                 shutil.copyfile(path, stage / relative)
     _stage_config(stage, base_address())
     _stage_proofs(stage)
+    shutil.copyfile(ROOT / "CHANGELOG.md", stage / "CHANGELOG.md")  # a page includes it
     _stage_data(collation, stage)
     return _build(stage, build, strict=True)
 

@@ -146,6 +146,15 @@ def escape_cell(value: Any) -> Any:
     return value
 
 
+def encode_csv(text: str) -> bytes:
+    """Encode the text of a CSV file so that spreadsheets read its letters.
+
+    Some take a file for one of an older encoding unless it begins with the mark of UTF-8. A text of
+    ASCII needs none.
+    """
+    return text.encode("ascii" if text.isascii() else "utf-8-sig")
+
+
 def pluralise(number: int, noun: str, plural: str = "") -> str:
     """Return a number with a noun in singular or plural.
 

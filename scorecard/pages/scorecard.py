@@ -28,7 +28,13 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxRole
 
-from scorecard.pages.results import PLACEHOLDER, BookDirective, HtmlElement, read_results
+from scorecard.pages.results import (
+    PLACEHOLDER,
+    BookDirective,
+    HtmlElement,
+    ResultRole,
+    read_results,
+)
 from scorecard.pages.source_code import find_deciding_function, source_path
 from scorecard.prints import KINDS, Printed, documents, printed_rows
 from scorecard.run import DIGITS
@@ -92,11 +98,33 @@ def link_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             doctree += addnodes.index(entries=entries)
 
 
+class CountRole(ResultRole):
+    """``{count}`match` ``: the number of outputs of all documents with an outcome.
+
+    The outcomes are those of `OUTCOMES`; ``{count}`outputs` `` is the number of all.
+    """
+
+    def result(self) -> nodes.Node:
+        """Return the number as text."""
+        data = read_results(self.env.app)
+        totals = Counter[str]()
+        for document in documents():
+            for outcome, counts in _count_outputs(data, document).items():
+                totals[outcome] += sum(counts.values())
+        number = {**totals, "outputs": totals.total()}[self.text]
+        return nodes.inline("", str(number), classes=["book-count"])
+
+
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
 
 
 class Template(BookDirective):
-    """Content of a Jinja template in Markdown; the directive and the template have one name."""
+    """Content of a Jinja template in Markdown; the directive and the template have one name.
+
+    The argument, if there is one, is the key of a document: the content is about it alone.
+    """
+
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Return the parsed content of the template."""
@@ -104,6 +132,7 @@ class Template(BookDirective):
             data=self.data,
             rows=printed_rows(),
             documents=documents(),
+            only=self.arguments[0] if self.arguments else "",
             page=Path(self.env.docname).name,
             versions={"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
             digits=DIGITS,
@@ -214,6 +243,7 @@ TEMPLATES.filters["source_path"] = source_path
 # Markdown of this repository in a table cell.
 TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps
+TEMPLATES.filters["sum_values"] = lambda counts: sum(counts.values())
 
 
 #: Headings of the columns.
@@ -291,5 +321,7 @@ def _link(id: str, text: str, **attributes: Any) -> nodes.reference:
 def setup(app: Sphinx) -> None:
     """Register the directives."""
     app.add_directive("scorecard", Scorecard)
-    for name in ("verdicts", "coverage", "bases", "errata", "build-info", "sources-of-book"):
-        app.add_directive(name, Template)
+    app.add_role("count", CountRole())
+    for name in TEMPLATES.list_templates(["md"]):
+        if name != "macros.md":
+            app.add_directive(name.removesuffix(".md"), Template)

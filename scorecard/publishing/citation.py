@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 import yaml
 
 from scorecard.paths import BOOK, ROOT
+from scorecard.prints import Printed
 from scorecard.text import escape_tex
 
 _ADDRESS = re.compile(r"https?://[^\s\"'<>#?\\{}]+")
@@ -180,6 +182,22 @@ def format_bibtex(
     return _format_entry(product["id"], fields, note, edition.date, address)
 
 
+def format_row_bibtex(
+    row: Printed, document: str, verdict: Mapping[str, Any], edition: Edition
+) -> str:
+    """Return a BibTeX entry that cites the verdict on one printed row.
+
+    `document`: title of the document that prints the row.
+    """
+    printed = rf"row \texttt{{{row.id}}} ({escape_tex(row.place)})"
+    title = rf"Verdict on {printed} of \emph{{{escape_tex(document)}}}"
+    book = escape_tex(read_cff()["title"])
+    fields = {"title": f"{{{title}}}", "howpublished": rf"In \emph{{{book}}}"}
+    note = f"{verdict['verdict']}; {edition.note}"
+    address = f"{edition.address}{verdict['page']}.html#row-{row.id}" if edition.address else ""
+    return _format_entry(f"row-{row.id}", fields, note, edition.date, address)
+
+
 def format_book_bibtex(edition: Edition) -> str:
     """Return the BibTeX entry of the whole book."""
     fields = {"title": f"{{{escape_tex(read_cff()['title'])}}}"}
@@ -249,7 +267,7 @@ def write_citation(site: Path, edition: Edition) -> None:
     """Write the citation of the book: ``CITATION.cff`` with commit and URL, and BibTeX."""
     facts = {"commit": edition.commit} if " " not in edition.commit else {}
     facts |= {"url": edition.address} if edition.address else {}
-    content = read_cff() | {"date-released": release_date()} | facts
+    content = read_cff() | {"date-released": edition.date} | facts
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
     (site / "CITATION.cff").write_text(text, encoding="utf-8")
     (site / "citation.bib").write_text(format_book_bibtex(edition), encoding="utf-8")

@@ -349,6 +349,10 @@ def format_head(
     if description:
         tags.append(_format_tag("meta", name="description", content=description))
         preview["description"] = description
+    shown = [f for f in data.get("figures", {}).values() if f["notebook"] == page]
+    if shown and edition.address:  # an address relative to the page would not be found
+        preview["image"] = location.to(f"figures/{shown[0]['id']}.png")
+        preview["image:alt"] = shown[0]["alt"]
     tags += [_format_tag("meta", property=f"og:{name}", content=preview[name]) for name in preview]
     tags.append(_format_tag("link", rel="license", href=TEXT_LICENSE))
     crate = location.to(CRATE)

@@ -46,7 +46,7 @@ _PRINTING = (
     "--no-pdf-header-footer", "--generate-pdf-document-outline", "--virtual-time-budget=10000",
 )  # fmt: skip
 #: Pages that are not printed: the API, and pages that repeat figures or rows.
-WEB_ONLY = ("api/", "back/gallery", "back/replication")
+WEB_ONLY = ("api/", "back/gallery", "back/changes", "documents/")
 #: The page that is printed last, as an appendix.
 APPENDIX = "guide/scorecard"
 #: Selectors of elements that are removed for print.

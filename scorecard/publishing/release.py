@@ -6,8 +6,7 @@ owner.
 A replication report on each document, in the format of ReScience C
 (https://rescience.github.io/write), is made from the verdicts: a metadata file, and an article that
 lists what was reproduced, what was not, and every assumption that the document does not state. As a
-Sphinx extension the module has the directive ``{replications}``, which shows the reports as
-sections.
+Sphinx extension the module has the directive ``{replication} DOCUMENT``, which shows one report.
 """
 
 from __future__ import annotations
@@ -195,25 +194,23 @@ def write_reports(
     return written
 
 
-class Replications(BookDirective):
-    """The replication reports, one section a document."""
+class Replication(BookDirective):
+    """The replication report on the document whose key is the argument."""
+
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the sections, each with an explicit target."""
-        sections: list[nodes.Node] = []
+        """Return the body of the report."""
+        key = self.arguments[0]
         for report in make_reports(self.data["verdicts"]):
-            name = f"replication-{report.document.key}"
-            section = nodes.section(ids=[name], names=[name])
-            section += nodes.title("", report.document.title)
-            section += self.parse_text_to_nodes(format_report(report, fenced=True))
-            self.state.document.note_explicit_target(section)
-            sections.append(section)
-        return sections
+            if report.document.key == key:
+                return self.parse_text_to_nodes(format_report(report, fenced=True))
+        raise self.error(f"no document has the key {key!r}")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
-    app.add_directive("replications", Replications)
+    app.add_directive("replication", Replication)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -1,4 +1,4 @@
-"""Data files of the site: figures, tables, data, notebooks, scorecard, errata and manifest.
+"""Data files of the site: figures, tables, data, notebooks, scorecard, errata, one archive of all.
 
 The dark variant of a figure is the same SVG with other colours: white, black and the greys between
 them are inverted, and line colours of low contrast on a dark background are made lighter. Colour
@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import re
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
 from scorecard.collate import PRODUCTS, Collation, list_errata
-from scorecard.prints import printed_rows
+from scorecard.prints import documents, printed_rows
 from scorecard.publishing.citation import (
     Edition,
     format_bibtex,
+    format_row_bibtex,
     permalink,
     read_edition,
     write_citation,
 )
 from scorecard.publishing.metadata import write_crate
 from scorecard.run import write_json
-from scorecard.text import escape_cell
+from scorecard.text import encode_csv, escape_cell
 
 SCORECARD = [
     "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
@@ -63,14 +66,17 @@ def write_data(collation: Collation, site: Path) -> None:
         ("scorecard", SCORECARD, _list_verdicts(collation)),
         ("errata", ERRATA, list_errata(collation)),
     ):
-        with (site / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-            table.writeheader()
-            table.writerows({k: escape_cell(v) for k, v in row.items()} for row in rows)
+        text = io.StringIO()
+        table = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+        table.writeheader()
+        table.writerows({k: escape_cell(v) for k, v in row.items()} for row in rows)
+        (site / f"{name}.csv").write_bytes(encode_csv(text.getvalue()))
     write_citation(site, edition)
     write_json(site / "manifest.json", _hash_files(collation, site))
     if collation.document:  # a reader's own run is not published
+        _write_row_citations(collation, site / "rows", edition)
         write_crate(collation, site, edition)
+        pack_data(site)
 
 
 def _write_products(collation: Collation, product_kind: str, site: Path, edition: Edition) -> None:
@@ -97,6 +103,30 @@ def _write_products(collation: Collation, product_kind: str, site: Path, edition
         for id, entry in products.items()
     ]
     write_json(site / f"{product_kind}.json", listed)
+
+
+def _write_row_citations(collation: Collation, folder: Path, edition: Edition) -> None:
+    folder.mkdir()
+    for id, verdict in collation.verdicts.items():
+        row = printed_rows()[id]
+        title = documents()[row.document].title
+        entry = format_row_bibtex(row, title, verdict, edition)
+        (folder / f"{id}.bib").write_text(entry, encoding="utf-8")
+
+
+#: Archive of the site with all data, and the suffixes of its members.
+ALL_DATA = "all-data.zip"
+_DATA_SUFFIXES = {".csv", ".json", ".bib", ".cff"}
+
+
+def pack_data(site: Path) -> None:
+    """Write all data of a site to one archive: tables, numbers behind figures, provenance."""
+    paths = sorted(path for path in site.rglob("*") if path.suffix in _DATA_SUFFIXES)
+    with zipfile.ZipFile(site / ALL_DATA, "w") as archive:
+        for path in paths:
+            # The bytes depend on names and contents only: an entry without a date has that of 1980.
+            member = zipfile.ZipInfo(f"which-source-next/{path.relative_to(site).as_posix()}")
+            archive.writestr(member, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def _list_verdicts(collation: Collation) -> list[dict[str, Any]]:

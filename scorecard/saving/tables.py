@@ -22,7 +22,7 @@ from scorecard.run import (
     show_by_hand,
     write_provenance,
 )
-from scorecard.text import escape_cell
+from scorecard.text import encode_csv, escape_cell
 
 #: Default format of floating-point numbers.
 _PLAIN = ".6g"
@@ -189,4 +189,5 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
         lambda column: column if is_numeric_dtype(column) else column.map(escape_cell)
     )
     safe.columns = [escape_cell(name) for name in frame.columns]
-    safe.to_csv(path, index=False, float_format=f"%.{DIGITS}g", lineterminator="\n")
+    text = safe.to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\n")
+    path.write_bytes(encode_csv(text))

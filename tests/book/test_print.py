@@ -42,7 +42,7 @@ def test_printed_rows_have_verdicts(printed):
     ]
     text = "".join(page.extract_text() for page in printed.pages[first:])
     flat = re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))  # ligatures are letters again
-    with (BUILD / "scorecard.csv").open(encoding="utf-8", newline="") as file:
+    with (BUILD / "scorecard.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     at = 0
     for row, after in zip(rows, [*rows[1:], None], strict=True):

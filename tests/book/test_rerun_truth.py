@@ -70,7 +70,7 @@ class Rerun:
 
     def table(self, kind, id):
         """What a run saved as one of its ``figures``, ``tables`` or ``data``, as rows of text."""
-        with (self.results / kind / f"{id}.csv").open(encoding="utf-8", newline="") as file:
+        with (self.results / kind / f"{id}.csv").open(encoding="utf-8-sig", newline="") as file:
             return list(csv.DictReader(file))
 
 

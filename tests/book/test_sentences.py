@@ -77,7 +77,7 @@ def test_quotations_name_their_row():
 
 
 def test_book_agrees_with_verdicts(site):
-    with (site.html / "scorecard.csv").open(encoding="utf-8", newline="") as file:
+    with (site.html / "scorecard.csv").open(encoding="utf-8-sig", newline="") as file:
         verdicts = {row["id"]: row["verdict"] for row in csv.DictReader(file)}
     said = [
         f"{path.name}: {e}" for path, t in claims_of_the_book() for e in overstated(t, verdicts)

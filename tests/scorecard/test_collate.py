@@ -29,7 +29,8 @@ def published(monkeypatch):
     for module in (collating, records, site):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
     monkeypatch.setattr(collating, "errata", lambda: errata)
-    monkeypatch.setattr(collating, "documents", lambda: documents)
+    for module in (collating, site):
+        monkeypatch.setattr(module, "documents", lambda: documents)
     monkeypatch.setattr(collating, "no_erratum", dict)
 
 

@@ -219,9 +219,10 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     cells, html = found["book-verdicts"]
     assert cells == [
         ["Row", "Printed", "Computed", "Verdict, basis", "Where, why"],
-        ["X-1", odd.replace("$e$", r"\(e\)"), "1.50 (1.00 to 2.00)", "matchescomputedcode",
+        ["X-1", odd.replace("$e$", r"\(e\)"), "1.50 (1.00 to 2.00)",
+         "matchescomputedcode · link · cite",
          f"the document, section 1{typeset}. Assumes: choice one; choice two"],
-        ["X-2", "words", "", "does not holdjudged",
+        ["X-2", "words", "", "does not holdjudgedlink · cite",
          f"the document, section 2{typeset}. Assumes: choice one; choice two"],
     ]  # fmt: skip
     assert 'id="row-X-1"' in html
@@ -243,7 +244,7 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     assert 'href="#row-Y-1"' not in html  # its page is not in this book
     choices = re.search(r'<div data-[^>]*data-verdict="([^"]*)"[^>]* id="scorecard-choices"', text)
     assert choices[1].split("|") == [name for name in VERDICTS if name != "missing"]
-    assert found["book-coverage"][0][1:] == [
+    assert [list(column) for column in zip(*found["book-coverage"][0], strict=True)][1:] == [
         ["The document", "2", "1", "0", "0", "1", *"0000", "0, 1 still to come", *"1001"],
         ["The slides", "1", "0", "1", *"0000000", *"1000"],
     ]

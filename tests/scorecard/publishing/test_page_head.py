@@ -109,6 +109,7 @@ def test_page_has_description():
     assert preview["og:description"] == 'It "finds" <b>.'
     assert (preview["og:title"], preview["og:type"]) == ('A "page"', "article")
     assert preview["og:url"] == "https://a.example/book/part/page.html"
+    assert preview["og:image"].startswith("https://a.example/book/figures/")
     bare = Head(format_head("A page", "part/page", HERE, FOUND))
     assert "description" not in bare.meta()
     assert "og:url" not in bare.preview()

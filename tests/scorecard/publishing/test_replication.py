@@ -84,8 +84,8 @@ def test_documents_are_in_bibliography():
         assert all(part.strip() for part in cited.split(", ")), cited
 
 
-def test_the_page_has_a_section_a_document(tmp_path):
-    (tmp_path / "page.md").write_text("# Reports\n\n```{replications}\n```\n")
+def test_page_shows_report_of_document(tmp_path):
+    (tmp_path / "page.md").write_text("# Report\n\n```{replication} x\n```\n")
     data = {"verdicts": JUDGED, "runs": {}, "document": True, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))
     parts = ("pages.sphinx_ext", "publishing.release")
@@ -96,6 +96,6 @@ def test_the_page_has_a_section_a_document(tmp_path):
         Sphinx(tmp_path, None, out, out, "html", settings, status=None, warning=warnings).build()
     assert warnings.getvalue() == ""
     text = (out / "page.html").read_text(encoding="utf-8")
-    assert 'id="replication-x"' in text
+    assert "4 rows in all" in text
     assert "a cause | of $2$" in text
     assert "book-table" in text

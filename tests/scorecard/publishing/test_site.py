@@ -1,7 +1,9 @@
 """The files beside the pages: what is in them, and that the same results give the same bytes."""
 
+import codecs
 import hashlib
 import json
+import zipfile
 
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from scorecard import save_value
 from scorecard.collate import summarise
 from scorecard.publishing import citation
 from scorecard.publishing.site import SCORECARD, write_data
+from scorecard.text import encode_csv
 from tests.scorecard.test_collate import draw, gather, keep_data, published, record_all, tabulate
 from tests.support import record
 
@@ -53,6 +56,34 @@ def test_the_files_beside_the_pages(run, tmp_path):
     assert r"Table \texttt{first-table}" in (site / "tables/first-table.bib").read_text()
     (data,) = json.loads((site / "data.json").read_text())
     assert data["columns"] == [{"name": "x", "description": "a number"}]
+
+
+def test_each_row_has_citation(run, tmp_path):
+    write_data(gather(run), tmp_path / "site")
+    entries = {path.stem: path.read_text() for path in (tmp_path / "site/rows").iterdir()}
+    assert entries.keys() == {"X-1", "X-2"}
+    assert entries["X-2"].startswith("@misc{row-X-2,")
+    assert "section 2" in entries["X-2"]
+    assert "does not hold; " in entries["X-2"]
+
+
+def test_archive_has_all_data(run, tmp_path):
+    site = tmp_path / "site"
+    write_data(gather(run), site)
+    with zipfile.ZipFile(site / "all-data.zip") as archive:
+        members = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
+    assert {"scorecard.csv", "errata.csv", "manifest.json", "data/first-instances.csv"} <= {
+        *members
+    }
+    assert all((site / name).read_bytes() == content for name, content in members.items())
+
+
+def test_spreadsheets_know_encoding(tmp_path):
+    """Only a file with letters beyond ASCII has a mark, and pandas leaves it out."""
+    assert encode_csv("a,b\n1,2\n") == b"a,b\n1,2\n"
+    (tmp_path / "odd.csv").write_bytes(encode_csv("name\n±3\n"))
+    assert (tmp_path / "odd.csv").read_bytes().startswith(codecs.BOM_UTF8)
+    assert list(pd.read_csv(tmp_path / "odd.csv")["name"]) == ["±3"]
 
 
 def test_manifest_hashes_every_file(run, tmp_path):
