@@ -49,34 +49,6 @@
     return panel.line(running, colour(0), { thick: 2.5 });
   }
 
-  const EPOCHS = 40;
-
-  book.define("explore-front", ({ parameters, values }) => {
-    const columns = book.rateColumns(values, "four-sources"), size = columns[0].length;
-    const sources = columns[0].map((_, i) => math.makeSource(...columns.map((column) => column[i]), parameters.period));
-    return {
-      title: `Try it: ${size} sources, some crawls an epoch, three policies`,
-      controls: [
-        { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: size, integer: true, value: parameters.budget },
-        { name: "policy", label: "Policy", type: "select", options: POLICIES, value: "whittle" },
-      ],
-      draw(state, width) {
-        const run = math.simulate(sources, state.policy, state.M, EPOCHS);
-        const cycles = Object.fromEntries(POLICIES.map(([name]) => [name, math.longRunCycle(sources, name, state.M)]));
-        const cycle = cycles[state.policy];
-        const grid = book.panel(width, 30 + 20 * size, { range: [0, EPOCHS], label: "epoch", quiet: true },
-          { range: [size, 0], label: "source", ticks: sources.map((_, i) => i + 0.5), names: sources.map((_, i) => i + 1) });
-        run.crawls.forEach((crawled, t) => crawled.forEach((i) => grid.cell([t + 0.08, i + 0.1], [t + 0.92, i + 0.9], colour(i))));
-        return {
-          picture: [grid, meanPanel(run, cycle, width, 150, { range: [0, EPOCHS - 1], label: "epoch" })],
-          words: told({ ...state, epochs: EPOCHS }, cycle, mean(run.rewards)),
-          numbers: Object.fromEntries(POLICIES.map(([name]) => [name, cycles[name]?.average])),
-          legend: [[book.keyCell(colour(0)), "a crawl, in its source's colour"], [book.keyLine(colour(0)), "mean so far"], [book.keyLine(colour(6), "6 4"), "long run"]],
-        };
-      },
-    };
-  });
-
   function told(state, cycle, shown) {
     const name = POLICIES.find(([value]) => value === state.policy)[1].split(":")[0];
     const start = `With M = ${state.M} and ${name === "greedy" ? "the greedy policy" : name === "round robin" ? name : `the ${name}`}`;

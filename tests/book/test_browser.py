@@ -326,7 +326,7 @@ def test_the_filters_stand_in_the_address(tab, site, address, way):
     [
         ("guide/scorecard.html", "table.book-scorecard"),
         ("ephemeral/four-sources.html", "table.book-verdicts"),
-        ("back/replication.html", "table.book-failed"),
+        ("documents/robots-1999.html", "table.book-failed"),
     ],
 )
 def test_verdicts_fit_the_column(tab, site, page, table, width):
@@ -403,7 +403,14 @@ def test_row_link_unfolds_its_table(tab, site):
         ("D-t2-0.05-10-1.2-C_d", "robots/robots-tables.html#row-D-t2-0.05-10-1.2-C_d"),
         ("index at age", "ephemeral/"),
         ("how many robots", "robots/robots-static.html"),
-        ("cite", "guide/reading.html"),
+        ("cite", "guide/cite.html"),
+        ("BibTeX", "guide/cite.html"),
+        ("download data", "guide/cite.html"),
+        ("pip install", "guide/install.html"),
+        ("binder", "guide/install.html"),
+        ("recrawl frequency", "trace/which-policy.html"),
+        ("which policy", "trace/which-policy.html"),
+        ("change log", "back/changes.html"),
         ("whittle index", "ephemeral/model-and-index.html"),
         ("restless bandit", "ephemeral/model-and-index.html"),
         ("web crawler", "crawl/crawler.html"),
@@ -454,12 +461,76 @@ def test_front_page_has_three_doors(tab, site):
     tab.goto((site.html / "index.html").as_uri())
     tab.locator("#explore-front .touch-picture svg").wait_for()
     assert tab.locator("article picture:visible").count() == 0
-    doors = tab.locator("article .sd-card a").evaluate_all("all => all.map((a) => a.pathname)")
-    assert [door.rpartition("/")[2] for door in doors] == [
-        "scorecard.html",
-        "which-policy.html",
-        "api.html",
-    ]
+    doors = tab.locator("article .sd-card a").evaluate_all("all => all.map((a) => a.hash)")
+    assert doors == ["#tour-crawler", "#tour-student", "#tour-author"]
+
+
+def test_front_page_takes_a_minute(tab, site):
+    """At 240 words a minute, without the picture."""
+    tab.goto((site.html / "index.html").as_uri())
+    tab.locator("#explore-front .touch-picture svg").wait_for()
+    text = """article => {
+        const copy = article.cloneNode(true);
+        const hidden = ".explorable, .touch-replaced, .headerlink, script";
+        copy.querySelectorAll(hidden).forEach((part) => part.remove());
+        return copy.innerText;
+    }"""
+    words = tab.locator("article").evaluate(text).split()
+    assert 100 < len(words) <= 250
+
+
+@pytest.mark.parametrize("way", ["pointer", "keyboard", "finger"])
+def test_link_to_theorem_shows_it(browser, site, way):
+    finger = way == "finger"
+    viewport = {"width": 390 if finger else 1300, "height": 900}
+    context = browser.new_context(viewport=viewport, has_touch=finger, is_mobile=finger)
+    tab = context.new_page()
+    tab.goto((site.html / "guide/glossary.html").as_uri())
+    link = tab.locator("a[data-card='robots-robots-curve']").first
+    link.scroll_into_view_if_needed()
+    {"pointer": link.hover, "keyboard": link.focus, "finger": link.tap}[way]()
+    card = tab.locator(".book-preview")
+    card.wait_for(state="visible")
+    assert "switching curve" in card.inner_text()
+    box = card.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= viewport["width"]
+    assert link.get_attribute("aria-describedby") == "book-preview"
+    tab.keyboard.press("Escape")
+    assert not card.is_visible()
+    if finger:  # a second touch of a shown card follows the link
+        link.tap()
+        card.wait_for(state="visible")
+        link.tap()
+        tab.wait_for_url("**/robots-curve.html#curve-theorem")
+    context.close()
+
+
+def test_term_and_equation_show_cards(tab, site):
+    tab.goto((site.html / "ephemeral/model-and-index.html").as_uri())
+    card = tab.locator(".book-preview")
+    for links, words in ((tab.locator("article a.book-term"), 4), (equation_links(tab), 1)):
+        links.first.focus()
+        card.wait_for(state="visible")
+        assert len(card.inner_text().split()) >= words
+        links.first.blur()
+        assert not card.is_visible()
+
+
+def equation_links(tab):
+    return tab.locator("article a[data-card][href^='#equation-']")
+
+
+def test_parts_of_sidebar_fold(tab, site):
+    tab.goto((site.html / "trace/arena.html").as_uri())
+    parts = tab.locator(".bd-sidebar-primary details.book-part")
+    assert parts.count() >= 8
+    opened = tab.locator(".bd-sidebar-primary details.book-part[open] > summary")
+    assert opened.all_inner_texts() == ["V Real publications, and a crawler"]
+    hidden = parts.first.locator("a").first
+    assert not hidden.is_visible()
+    parts.first.locator("summary").press("Enter")
+    assert hidden.is_visible()
 
 
 @pytest.mark.sampled
