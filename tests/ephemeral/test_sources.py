@@ -3,7 +3,6 @@
 import copy
 import gzip
 import pickle
-import re
 import subprocess
 import sys
 import unicodedata
@@ -20,43 +19,13 @@ from analysis.ephemeral import (
     SchedulePolicy,
     Sources,
     Utility,
-    compare,
-    dual_descent,
     four_sources,
-    optimal_cycle,
-    relaxed_problem,
-    simulate,
-    simulate_random,
     stochastic_index,
 )
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.stochastic.index import index_table
 from analysis.ephemeral.stochastic.values import random_source
 from analysis.ephemeral.tables import COLUMNS
-
-
-def test_equation_1_is_its_integral():
-    sources = four_sources()
-    t = np.linspace(0, 1, 200_001)
-    content = sources.arrival_rate * sources.mean_utility
-    integral = np.trapezoid(content * np.exp(-np.outer(t, sources.decay_rate)), t, axis=0)
-    np.testing.assert_allclose(sources.u, integral, rtol=1e-9)
-
-
-def test_content_satisfies_equation_2():
-    sources = four_sources()
-    state = np.zeros(4)
-    for age in range(1, 30):
-        state = sources.alpha * state + sources.u
-        np.testing.assert_allclose(sources.state_at_age(age), state, rtol=1e-13)
-
-
-@given(st.floats(1e-9, 50), st.floats(0.01, 100))
-def test_only_decay_per_period_matters(decay, factor):
-    one = Sources([2.0], [3.0], [decay])
-    other = Sources([2.0 / factor], [3.0], [decay / factor], period=factor)
-    assert other.alpha[0] == pytest.approx(one.alpha[0], rel=1e-12)
-    assert other.u[0] == pytest.approx(one.u[0], rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -144,26 +113,6 @@ def test_subset_keeps_names():
     assert named.subset(slice(1, None)).names == ("b", "c")
     assert named.subset(np.array([True, False, True])).names == ("a", "c")
     assert tuple(four_sources().subset(np.array([3, 1])).names) == ("1", "2")
-
-
-def test_objects_print_in_a_line():
-    sources = four_sources()
-    assert repr(sources) == "Sources(N=4, period=1)"
-    content = np.ones((4, 50))
-    assert repr(simulate(sources, "whittle", 1, 100)) == (
-        "Trajectory(N=4, horizon=100, average_reward=256.98)"
-    )
-    assert repr(simulate_random(sources, "whittle", 1, content)).startswith(
-        "RandomRun(N=4, horizon=50, warm_up=0, average_reward="
-    )
-    assert repr(dual_descent(sources, 1, 30)).startswith("DualRun(horizon=30, last subsidy=")
-    rng = np.random.default_rng(0)
-    found = compare(Arrivals(sources), ["whittle", "greedy"], 1, 20, 3, rng)
-    assert re.fullmatch(r"Comparison\(whittle: \S+, greedy: \S+; replications=3\)", repr(found))
-    curve = stochastic_index(sources, 3, Utility(), tolerance=0.05)
-    assert repr(curve).startswith("StochasticIndex(points=")
-    for one in (sources, found, curve, optimal_cycle(sources, 1), relaxed_problem(sources, 1)):
-        assert "object at 0x" not in repr(one)
 
 
 def test_a_notebook_shows_a_table():

@@ -116,28 +116,3 @@ def test_saving_interval_covers():
     by = {name: evaluate_scores(bandit, s).values.flat[0] for name, s in policies.items()}
     saved = found.saving("index", "myopic", level=0.9999)
     assert saved.low <= 100 * (1 - by["index"] / by["myopic"]) <= saved.high
-
-
-GOOD = {"paths": 4, "epochs": 5}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"paths": 1}, "paths"),
-        ({"epochs": 0}, "epochs"),
-        ({"rng": 3.5}, "rng"),
-        ({"threads": 0.5}, "threads"),
-        ({"initial_state": [0, 9]}, "initial_state"),
-    ],
-)
-def test_wrong_simulation_is_refused(change, message):
-    bandit = RestartBandit((draw_arm(0, 3), draw_arm(1, 3)), 1, 0.9)
-    given = {"paths": 4, "epochs": 5, "rng": np.random.default_rng(0)} | change
-    with pytest.raises(ValueError, match=message):
-        simulate(bandit, {"index": index_scores(bandit)}, **given)
-    found = simulate(bandit, {"index": index_scores(bandit)}, rng=np.random.default_rng(0), **GOOD)
-    with pytest.raises(ValueError, match="name"):
-        found.mean("best")
-    with pytest.raises(ValueError, match="policies"):
-        simulate(bandit, {}, paths=4, epochs=5, rng=np.random.default_rng(0))

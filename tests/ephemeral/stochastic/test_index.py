@@ -139,13 +139,6 @@ def test_small_items_give_closed_form():
     assert gaps[2] < 0.01
 
 
-def test_index_scales_with_utility_and_cost():
-    one = stochastic_index(Sources([2.0], [1.0], [0.5]), 0, Utility("exponential"))
-    other = stochastic_index(Sources([2.0], [3.0], [0.5], cost=2.0), 0, Utility("exponential"))
-    np.testing.assert_allclose(other.state, 3 * one.state)
-    np.testing.assert_allclose(other.index, 1.5 * one.index, rtol=1e-9, atol=1e-12)
-
-
 def test_bound_exceeds_blind_bound():
     """Seeing the content can only help, so the bound lies above that of hidden content."""
     sources = few_items()

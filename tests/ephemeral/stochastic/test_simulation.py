@@ -5,7 +5,6 @@ from scipy.stats import poisson
 from analysis.ephemeral import (
     Sources,
     four_sources,
-    long_run_cycle,
     whittle_index,
     whittle_index_at_age,
 )
@@ -96,18 +95,6 @@ def test_grid_index_plays_alike():
     assert by_table.average_reward == pytest.approx(by_rule.average_reward, rel=1e-3)
 
 
-def test_unobserved_sources_earn_cycle():
-    """Random content has the mean of the deterministic one, so unobserved play earns the same."""
-    sources = four_sources()
-    result = compare(
-        Arrivals(sources), ["whittle"], 2, 700, 30, np.random.default_rng(4),
-        observed=False, warm_up=70,
-    )  # fmt: skip
-    exact = long_run_cycle(sources, "whittle", 2).average_reward
-    estimate = result.reward("whittle")
-    assert abs(estimate.value - exact) < 2.5 * estimate.half_width
-
-
 def poisson_law(mean, xibar):
     counts = np.arange(int(poisson.isf(1e-13, mean)) + 1)
     law = poisson.pmf(counts, mean)
@@ -181,23 +168,6 @@ def test_scalar_index_is_the_vector_index():
         mine = [relative_index(decay, h(decay), share) * scale[i] for share in shares]
         states = shares[:, None] * sources.u_star
         np.testing.assert_allclose(mine, whittle_index(sources, states)[:, i], rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"budget": 6}, "budget"),
-        ({"policy": "witle"}, "policy"),
-        ({"policy": "table"}, "policy"),
-        ({"policy": IndexTable(np.ones((2, 3)), np.ones(2))}, "index for 5 sources, got 2"),
-        ({"warm_up": 4}, "warm_up"),
-        ({"content": np.ones((2, 4))}, "content"),
-    ],
-)
-def test_wrong_input_is_named(change, message):
-    right = {"policy": "whittle", "budget": 1, "content": np.ones((5, 4))}
-    with pytest.raises(ValueError, match=message):
-        simulate_random(some_sources(), **{**right, **change})
 
 
 def test_wrong_tables_and_laws_are_named():

@@ -50,14 +50,6 @@ def test_unknown_order_is_refused():
         thresholds(draw_arm(0, 3), 0.9, order="random")
 
 
-def test_wrong_subsidy_is_refused():
-    arm = draw_arm(0, 3)
-    with pytest.raises(ValueError, match="subsidy"):
-        optimal_threshold(arm, 0.9, [0.0, np.nan])
-    with pytest.raises(ValueError, match="subsidy"):
-        solve_subsidised(arm, 0.9, np.nan)
-
-
 def test_never_active_arm_cost():
     """A third of all epochs in the first state and two thirds in the second."""
     arm = RestartArm([[0.5, 0.5], [0.25, 0.75]], [1, 0], [5.0, 2.0], [9.0, 9.0])
