@@ -97,22 +97,3 @@ def test_budgets_share_their_arrivals():
         alone = compare_learners(SOURCES, LEARNERS, budget, **settings)
         for name, curves in alone.items():
             np.testing.assert_array_equal(both[budget][name].expected, curves.expected)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: compared(replications=1), "replications"),
-        (lambda: compared(horizon=1), "horizon"),
-        (lambda: compared()["age-blind"].steps_to(0.0), "fraction"),
-        (lambda: compared()["age-blind"].steps_to(0.9, 801), "window"),
-        (lambda: compared()["age-blind"].curve(0), "block"),
-        (
-            lambda: compare_at_budgets(SOURCES, {5: LEARNERS}, horizon=9, replications=2, seed=1),
-            "budget",
-        ),
-    ],
-)
-def test_wrong_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

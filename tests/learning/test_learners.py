@@ -214,10 +214,6 @@ def test_worthless_arm_costs_little(exploration):
     assert 4 <= run.crawls[2] < 40
 
 
-def test_age_blind_bandit_tries_all():
-    assert fed(AgeBlindUcb(3), [0.0, 0.0, 0.0], 300).min() >= 90
-
-
 @given(total=st.floats(1e-6, 1e6), share=st.floats(1e-9, 1e4))
 def test_upper_bound_is_poisson(total, share):
     slack = share * total
@@ -384,44 +380,6 @@ def test_joint_q_finds_optimum():
     run = learner.play(two, mean_content(two, 30_000), 1, np.random.default_rng(0))
     best = long_run_cycle(two, "whittle", 1).average_reward
     assert run.expected[-500:].mean() == pytest.approx(best, rel=0.01)
-
-
-def test_age_blind_bandit_stays_behind():
-    run = AgeBlindUcb(4).play(SOURCES, exponential(10_000), 1, np.random.default_rng(0))
-    assert run.expected.mean() < 0.9 * long_run_cycle(SOURCES, "whittle", 1).average_reward
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: CertaintyEquivalenceOptions("greedy"), "exploration"),
-        (lambda: CertaintyEquivalenceOptions(forced=1), "forced"),
-        (lambda: CertaintyEquivalenceOptions(confidence=0), "confidence"),
-        (lambda: CertaintyEquivalenceOptions(slowest=-1), "slowest"),
-        (
-            lambda: CertaintyEquivalenceOptions(fastest=1e-4),
-            "slowest",
-        ),
-        (lambda: CertaintyEquivalenceOptions(points=3), "points"),
-        (lambda: CertaintyEquivalenceOptions(spread=0), "spread"),
-        (lambda: CertaintyEquivalenceOptions(spread=1.01), "spread"),
-        (lambda: CertaintyEquivalenceOptions(floor=-1), "floor"),
-        (lambda: CertaintyEquivalenceOptions(memory=0), "memory"),
-        (lambda: CertaintyEquivalence(0), "arms"),
-        (lambda: WhittleQOptions(oldest=1), "oldest"),
-        (lambda: WhittleQOptions(step=1.5), "step"),
-        (lambda: WhittleQOptions(subsidy_step=0), "subsidy_step"),
-        (lambda: WhittleQOptions(patience=0), "patience"),
-        (lambda: WhittleQOptions(explore=0), "explore"),
-        (lambda: JointQOptions(step=0.0), "step"),
-        (lambda: JointQ(12, 1), "arms"),
-        (lambda: JointQ(4, 5), "budget"),
-        (lambda: AgeBlindUcb(0), "arms"),
-    ],
-)
-def test_options_out_of_range_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 @pytest.mark.parametrize("name", MAKERS)
