@@ -6,11 +6,7 @@ contractions, one along each arm's axis: with Q for an active arm, whose axis th
 with P for a passive one on the few states that are left. Values are normalised by 1 - b, as on
 slide 5; value iteration stops on the bounds of MacQueen and Porteus, which enclose the true values.
 
-In the compiled part joint states are numbered with the last arm's state running fastest. `active`
-has for each action the arms that it activates, `kernels` (arms, K, K) and `resets` (arms, K) hold
-P and Q of every arm, `costs` (actions, joint states) the cost of an epoch, normalised, and `places`
-the entry of its action's expectations that a joint state reads: that of the states of its passive
-arms.
+In the compiled part joint states are numbered with the last arm's state running fastest.
 
 Source: the restart slides (2019), slides 5, 6 and 19.
 """
@@ -20,6 +16,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import combinations
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,15 +50,33 @@ def mark_highest(joint, active, lower_arms, allowed):  # type: ignore[no-untyped
                 open_yet[state] = False
 
 
+class JointProblem(NamedTuple):
+    """The arrays of a joint problem.
+
+    `shape` has the states of each arm; `kernels` (arms, K, K) and `resets` (arms, K) hold P and Q,
+    `active` (actions, arms) the arms that an action activates, `costs` (actions, joint states) the
+    normalised cost of an epoch, and `places` the entry of its action's expectations that a joint
+    state reads: that of the states of its passive arms.
+    """
+
+    shape: Ints
+    kernels: Floats
+    resets: Floats
+    active: Bools
+    places: Ints
+    costs: Floats
+    discount: float
+
+
 @njit
 def value_iteration(  # type: ignore[no-untyped-def]
-    values, policy, shape, kernels, resets, active, places, costs, discount, allowed, worst, ends,
-    tolerance, limit,
-):  # fmt: skip
+    values, policy, problem, allowed, worst, ends, tolerance, limit
+):
     """Iterate in place; return the sweeps, the bounds' half-width and whether it is small enough.
 
     No expectation depends on any but the states `ends`; the others are done in the last sweep.
     """
+    shape, kernels, resets, active, places, costs, discount = problem
     sign = -1.0 if worst else 1.0
     room = 0
     for number in range(active.shape[0]):
@@ -189,7 +204,7 @@ class JointModel:
         self._active = np.zeros((len(self.actions), count), dtype=np.bool_)
         for number, action in enumerate(self.actions):
             self._active[number, list(action)] = True
-        self._problem = (
+        self._problem = JointProblem(
             np.array(bandit.shape, dtype=np.int64), kernels, resets, self._active,
             _places(bandit.shape, bandit.budget), self._epoch_costs(), bandit.discount,
         )  # fmt: skip
@@ -254,7 +269,7 @@ class JointModel:
         outcome, policy = values.ravel(), np.zeros(values.size, dtype=np.int64)
         limit = int(50 / (1 - self.bandit.discount)) + 100
         iterations, residual, converged = value_iteration(
-            outcome, policy, *self._problem, allowed.reshape(len(allowed), -1), worst,
+            outcome, policy, self._problem, allowed.reshape(len(allowed), -1), worst,
             self._ends, tolerance, limit,
         )  # fmt: skip
         if not converged:

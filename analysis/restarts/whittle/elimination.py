@@ -42,7 +42,11 @@ from scipy.sparse.linalg import splu, spsolve_triangular
 from analysis.arrays import Floats, Ints, one_thread
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, stack_arms
-from analysis.restarts.whittle.elimination_steps import eliminate_batch, read_elimination
+from analysis.restarts.whittle.elimination_steps import (
+    Outcome,
+    eliminate_batch,
+    read_elimination,
+)
 from analysis.restarts.whittle.rounding import (
     MOST_BITS,
     TOLERANCE,
@@ -293,11 +297,9 @@ def _eliminate_in_order(
     if factors is None or (factors.pivots[:-1] <= 1e-13).any():
         return None
     h, g = factors.values(np.column_stack([cost, np.ones(states)])).T
-    critical, crossings = np.empty(states), np.empty(states)
-    cycle, length, activity = np.empty((3, states + 1))
+    outcome = Outcome(order, *np.empty((2, states)), *np.empty((3, states + 1)))
     rising, residual = read_elimination(
         arm.passive_cost, arm.active_cost, discount, float(arm.reset @ repair),
-        cost, h, g, factors.visits(visits), factors.pivots,
-        critical, crossings, cycle, length, activity,
+        cost, h, g, factors.visits(visits), factors.pivots, outcome,
     )  # fmt: skip
-    return Elimination(order, critical, crossings, cycle, length, activity, rising, residual)
+    return Elimination(*outcome, rising, residual)

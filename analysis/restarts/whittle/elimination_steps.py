@@ -7,6 +7,8 @@ estimated beside it.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from analysis.kernel_cache import compiled_twin, jitable, njit
@@ -17,6 +19,50 @@ ROUNDING = 16 * float(np.finfo(float).eps)
 CLOSE = 1e-11
 #: In place of a number of states: it is not known which state comes first.
 UNDECIDED = -1
+
+# Fields are arrays of floats (`order` of int), or of balls where `rounding` eliminates in those.
+
+
+class Arm(NamedTuple):
+    """One arm of K states: P (K, K), Q and the costs of either action (K)."""
+
+    passive: Any
+    reset: Any
+    passive_cost: Any
+    active_cost: Any
+
+
+class System(NamedTuple):
+    """What is eliminated in place: A (K, K), Q, the excess (1 + probes, K) and `den` (K)."""
+
+    a: Any
+    visits: Any
+    excess: Any
+    den: Any
+
+
+class Steps(NamedTuple):
+    """What each state leaves behind: K entries; of `weights`, `cost`, `length`, `ends` K + 1."""
+
+    order: Any
+    critical: Any
+    rises: Any
+    weights: Any
+    dens: Any
+    cost: Any
+    length: Any
+    ends: Any
+
+
+class Outcome(NamedTuple):
+    """What an elimination finds: K entries; of `cost`, `length` and `activity` K + 1."""
+
+    order: Any
+    critical: Any
+    crossings: Any
+    cost: Any
+    length: Any
+    activity: Any
 
 
 def eliminate_state(a, den, k, pivot):  # type: ignore[no-untyped-def]
@@ -48,10 +94,7 @@ def _compiled_subtract(a, den, k, pivot):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def eliminate_in_place(  # type: ignore[no-untyped-def]
-    a, visits, excess, den, discount, signs, adaptive, close,
-    order, critical, rises, weights, dens, cost, length, ends,
-):  # fmt: skip
+def eliminate_in_place(system, discount, signs, adaptive, close, steps):  # type: ignore[no-untyped-def]
     """Eliminate in place; return the number of states done, and how many when a class closed.
 
     Fewer states are done only at discount 1, where one does not lead into the class closed before.
@@ -69,6 +112,8 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
     leaving it passive can have, and states that still lead into it are ordered by cost per unit of
     probability of ending there, which takes the place of `den`.
     """
+    a, visits, excess, den = system
+    order, critical, rises, weights, dens, cost, length, ends = steps
     states = a.shape[0]
     for i in range(states):
         order[i] = i
@@ -241,15 +286,16 @@ def _bounded_error(rises, dens, weights, crossings, closing, reach, spread, roun
 
 @njit
 def read_elimination(  # type: ignore[no-untyped-def]
-    c0, c1, discount, base, r, h, g, first, pivots,
-    critical, crossings, cost, length, activity,
-):  # fmt: skip
+    c0, c1, discount, base, r, h, g, first, pivots, outcome
+):
     """Read an elimination off the factors of A; return `rising` and the error as `eliminate_arm`.
 
     Critical values are divided out and their differences taken: the error grows with the length of
     the cycle over the least pivot. `r` counts costs from the least of either action, `base` is the
-    mean of the active ones after a reset, and `first` holds the visits on first entry.
+    mean of the active ones after a reset, and `first` holds the visits on first entry. All of
+    `outcome` but its order is filled.
     """
+    _, critical, crossings, cost, length, activity = outcome
     states = r.shape[0]
     spread = max(c0.max() - c0.min(), c1.max() - c1.min())
     reach, least, last = r.max() - r.min(), 1.0, 0.0
@@ -285,16 +331,14 @@ def _is_rising(rises, unsure):  # type: ignore[no-untyped-def]
 
 
 @njit
-def eliminate_arm(  # type: ignore[no-untyped-def]
-    passive, reset, c0, c1, discount, signs, lost, adaptive,
-    order, critical, crossings, cost, length, activity,
-):  # fmt: skip
+def eliminate_arm(arm, discount, signs, lost, adaptive, outcome):  # type: ignore[no-untyped-def]
     """Eliminate one arm; return whether all states went, critical values never fall, and the error.
 
-    Filled are `order`, `critical` and `crossings` (K), and `cost`, `length` and `activity` (K + 1).
-    The error is estimated from errors sown by `signs` (probes, K), in r by as much as is `lost`
-    there to rounding (K), and without signs is bounded.
+    Filled is `outcome`. The error is estimated from errors sown by `signs` (probes, K), in r by as
+    much as is `lost` there to rounding (K), and without signs is bounded.
     """
+    passive, reset, c0, c1 = arm
+    order, critical, crossings, cost, length, activity = outcome
     states, probes = c0.shape[0], signs.shape[0]
     a, excess = np.empty((states, states)), np.empty((1 + probes, states))
     rises, weights = np.empty((1 + probes, states)), np.empty(states + 1)
@@ -304,10 +348,10 @@ def eliminate_arm(  # type: ignore[no-untyped-def]
     )
     for p in range(probes):
         excess[p + 1] = signs[p] * lost
+    steps = Steps(order, critical, rises, weights, dens, cost, length, activity)
     done, closing = eliminate_in_place(
-        a, visits, excess, den, discount, signs, adaptive, CLOSE * reach,
-        order, critical, rises, weights, dens, cost, length, activity,
-    )  # fmt: skip
+        System(a, visits, excess, den), discount, signs, adaptive, CLOSE * reach, steps
+    )
     if done < states:
         return False, False, np.inf
     sum_crossings(begin, rises[0], weights, crossings)
@@ -357,11 +401,10 @@ def eliminate_batch(  # type: ignore[no-untyped-def]
     arms, states = c0.shape
     critical, signs, lost = np.empty(states), np.empty((0, states)), np.empty(0)
     for n in range(arms):
+        arm = Arm(passive[n], reset[n], c0[n], c1[n])
+        outcome = Outcome(order[n], critical, crossings[n], cost[n], length[n], activity[n])
         for adaptive in (False, True):
-            done, rising, error[n] = eliminate_arm(
-                passive[n], reset[n], c0[n], c1[n], discount, signs, lost, adaptive,
-                order[n], critical, crossings[n], cost[n], length[n], activity[n],
-            )  # fmt: skip
+            done, rising, error[n] = eliminate_arm(arm, discount, signs, lost, adaptive, outcome)
             if done and rising:
                 break
         if not done:

@@ -27,6 +27,10 @@ from analysis.display import brief
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.whittle.elimination_steps import (
     UNDECIDED,
+    Arm,
+    Outcome,
+    Steps,
+    System,
     eliminate_arm,
     eliminate_in_place,
     restore_costs,
@@ -106,18 +110,14 @@ def eliminate_in_floats(
     None where fewer states can be eliminated than there are; see `eliminate_in_place`.
     """
     states = arm.states
-    order, critical, crossings = np.empty(states, dtype=np.int64), *np.empty((2, states))
-    cost, length, activity = np.empty((3, states + 1))
+    order = np.empty(states, dtype=np.int64)
+    outcome = Outcome(order, *np.empty((2, states)), *np.empty((3, states + 1)))
     signs, lost = NO_SIGNS, NOTHING_LOST
     if probes:
         signs, lost = _signs(states), _rounding_of_costs(arm, discount)
-    done, rising, error = eliminate_arm(
-        arm.passive, arm.reset, arm.passive_cost, arm.active_cost, discount, signs, lost, adaptive,
-        order, critical, crossings, cost, length, activity,
-    )  # fmt: skip
-    if not done:
-        return None
-    return Elimination(order, critical, crossings, cost, length, activity, rising, error)
+    arrays = Arm(arm.passive, arm.reset, arm.passive_cost, arm.active_cost)
+    done, rising, error = eliminate_arm(arrays, discount, signs, lost, adaptive, outcome)
+    return Elimination(*outcome, rising, error) if done else None
 
 
 def eliminate_in_balls(
@@ -225,10 +225,10 @@ def _one_in_balls(arm: RestartArm, b: Any, adaptive: bool) -> Elimination | int 
     begin, _, spread = set_up_elimination(
         passive, reset, idle, repair, b, a, visits, excess, den, cost, length, activity
     )
+    steps = Steps(order, critical, rises, weights, dens, cost, length, activity)
     done, closing = eliminate_in_place(
-        a, visits, excess, den, b, np.empty((0, states)), adaptive, 0,
-        order, critical, rises, weights, dens, cost, length, activity,
-    )  # fmt: skip
+        System(a, visits, excess, den), b, np.empty((0, states)), adaptive, 0, steps
+    )
     if done < states:
         return None
     if closing == UNDECIDED:

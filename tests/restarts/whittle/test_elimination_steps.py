@@ -280,8 +280,8 @@ def test_errors_are_propagated():
     )  # fmt: skip
     excess[1:] = signs * 1e-3
     steps.eliminate_in_place(
-        a, visits, excess, den, discount, signs, True, 0.0,
-        order, critical, rises, weights, dens, cost, length, ends,
+        steps.System(a, visits, excess, den), discount, signs, True, 0.0,
+        steps.Steps(order, critical, rises, weights, dens, cost, length, ends),
     )  # fmt: skip
     nu, _, _, length, _ = policies(arm, discount, order)
     np.testing.assert_allclose(rises[0, 1:], np.diff(nu))
