@@ -1,8 +1,14 @@
-from .saving.claims import MACHINE_CHECKED, Claim
+from .record import (
+    MACHINE_CHECKED,
+    Claim,
+    claim,
+    is_document_run,
+    record_claims,
+    save_value,
+    save_values,
+)
 from .saving.figures import COLOURS, figure, save_figure
-from .saving.records import is_document_run, record_claims, save_value, save_values
 from .saving.tables import NONE, save_data, save_table
-from .saving.words import claim
 from .text import (
     clean_for_markdown,
     clean_for_mathtext,

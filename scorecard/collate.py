@@ -9,19 +9,30 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scorecard.fill import FillError, Text
 from scorecard.paths import BOOK
 from scorecard.prints import WEIGHTS, documents, errata, no_erratum, printed_rows
-from scorecard.saving.claims import Claim
-from scorecard.verdicts import ERRATUM_KINDS, TYPO, RecordError, classify_erratum, judge
+from scorecard.record import Claim, read_record
+from scorecard.verdicts import (
+    ERRATUM_KINDS,
+    TYPO,
+    RecordError,
+    add_words,
+    classify_erratum,
+    find_page,
+    judge,
+)
 
 DATA = "collated.json"
+#: Fields of a claim that are used up, or stand elsewhere, once it has its words.
+NOT_SHOWN = ("id", "numbers", "conditional")
 #: Kinds of products: attributes of a `Collation`, and folders of a run and of a site.
 PRODUCTS = ("figures", "tables", "data")
-_QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
 _THEOREM = re.compile(
     r"^`{3,}\{prf:(?:theorem|proposition|lemma|corollary)\}[^\n]*\n:label: (?P<label>\S+)$", re.M
 )
@@ -37,7 +48,7 @@ class Collation:
 
     profile: str  # profile of the runs
     document: bool  # whether the runs have the documents' own parameters
-    # Id -> {"page", and the other fields of `scorecard.Claim`}.
+    # Id -> {"page", and the other fields of `scorecard.Claim`}, with the row's words.
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
     # Id -> {"page", "value", "interval", "replications"}.
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -99,12 +110,22 @@ def collate(
 
 def _add_run(collation: Collation, folder: Path) -> list[str]:
     run = _read(folder / "run.json")
-    page, records = run["notebook"], folder / "records.json"
+    page, record = run["notebook"], read_record(folder)
     problems = []
-    for kind, new in _read(records).items() if records.exists() else ():
-        collected = getattr(collation, kind)
+    records = {}
+    for entry in record["claims"]:
+        try:
+            claim = Claim(**entry)
+            claim = add_words(claim) if collation.document else claim
+        except RecordError as error:
+            problems.append(str(error))
+            continue
+        if (filed := find_page(claim.id)) not in ("", Path(page).name):
+            problems.append(f"{claim.id}: its words are filed under the page {filed}, not {page}")
+        records[claim.id] = {k: v for k, v in asdict(claim).items() if k not in NOT_SHOWN}
+    for collected, new in ((collation.records, records), (collation.values, record["values"])):
         problems += [
-            f"{id}: {kind} of both {collected[id]['page']} and {page}"
+            f"{id} is saved by both {collected[id]['page']} and {page}"
             for id in new
             if id in collected
         ]
@@ -156,12 +177,13 @@ def _find_ambiguous_experiments(collation: Collation) -> list[str]:
 
 
 def _find_unknown_quotations(collation: Collation) -> list[str]:
-    return [
-        f"erratum {erratum.id}: it quotes {match[0]}, which no notebook saves"
-        for erratum in errata().values()
-        for match in _QUOTED.finditer(f"{erratum.corrected} {erratum.consequence}")
-        if _find_quoted_value(collation, match) is None
-    ]
+    texts, problems = collect_texts(vars(collation)), []
+    for erratum in errata().values():
+        try:
+            texts.fill(f"{erratum.corrected} {erratum.consequence}")
+        except FillError as error:
+            problems.append(f"erratum {erratum.id}: it quotes what no notebook saves: {error}")
+    return problems
 
 
 def _find_unfounded_errata(collation: Collation) -> list[str]:
@@ -217,16 +239,35 @@ def summarise(collation: Collation) -> str:
     )
 
 
+def collect_texts(collation: Mapping[str, Any], *, for_sphinx: bool = False) -> Text:
+    """Return what texts may ask for; `collation`: the fields of a `Collation`."""
+    values: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for page in collation["runs"]:
+        values[page] = {}
+    for id, entry in collation["values"].items():
+        values[entry["page"]][id] = entry
+    return Text(
+        values,
+        {id: entry["value"] for id, entry in collation["records"].items()},
+        {id: row.printed for id, row in printed_rows().items()},
+        {id: verdict["verdict"] for id, verdict in collation["verdicts"].items()},
+        collation["document"],
+        for_sphinx,
+    )
+
+
 def list_errata(collation: Collation) -> list[dict[str, str]]:
-    """Return the errata whose rows have a verdict, the weightiest first.
+    """Return the errata whose rows have a verdict, the weightiest first, with numbers filled in.
 
-    Numbers in a correction, ``{computed}`row:.2f` `` or ``{value}`id:.2f` `` as on pages, are
-    filled in.
+    A text that quotes the number of a page without a run refers to the book.
     """
+    texts = collect_texts(vars(collation))
 
-    def number(match: re.Match[str]) -> str:
-        value = _find_quoted_value(collation, match)
-        return "(see the book)" if value is None else format(value, match["style"])
+    def fill(template: str) -> str:
+        try:
+            return texts.fill(template)
+        except FillError:
+            return "(see the book)"
 
     kinds = (*ERRATUM_KINDS.values(), TYPO)
     standing = [
@@ -241,22 +282,16 @@ def list_errata(collation: Collation) -> list[dict[str, str]]:
             "document": erratum.document,
             "place": erratum.place,
             "printed": erratum.printed,
-            "corrected": _QUOTED.sub(number, erratum.corrected),
+            "corrected": fill(erratum.corrected),
             "record": erratum.record,
             "also": " ".join(erratum.also),
             "page": collation.records[erratum.record]["page"],
             "kind": kind,
             "weight": erratum.weight,
-            "consequence": _QUOTED.sub(number, erratum.consequence),
+            "consequence": fill(erratum.consequence),
         }
         for erratum, kind in standing
     ]
-
-
-def _find_quoted_value(collation: Collation, match: re.Match[str]) -> Any:
-    """Return the number that a correction quotes, or None if no notebook saved it."""
-    entries = collation.records if match["kind"] == "computed" else collation.values
-    return entries.get(match["id"], {}).get("value")
 
 
 def _read(path: Path) -> Any:

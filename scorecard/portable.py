@@ -1,10 +1,10 @@
 """Portable notebooks, which readers download and run without the book.
 
-Jupyter does not render the book's roles and directives. Numbers are filled in, references become
-text (links, if the book has a base URL), theorems and notes become block quotes, figures become
-attachments, and content that the page omits is left out. The first cell checks that the right
-version of the library is installed. The archive of a page has the notebook, the page's own modules,
-and what the documents print.
+Their text is filled as that of the pages is. Jupyter does not render the book's roles and
+directives: references become text (links, if the book has a base URL), theorems and notes become
+block quotes, figures become attachments. The first cell checks that the right version of the
+library is installed. The archive of a page has the notebook, the page's own modules, and what the
+documents print.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ import pybtex.database
 from pybtex.richtext import Text
 
 from analysis import __version__, fingerprint
+from scorecard.collate import collect_texts
+from scorecard.fill import fill_notebook
 from scorecard.pages.references import make_index_key, resolve_entry
-from scorecard.pages.results import format_number
 from scorecard.paths import BOOK
 from scorecard.prints import FOLDER, documents, printed_rows
 from scorecard.run import PARAMETERS
@@ -35,11 +36,9 @@ from scorecard.text import escape_markdown, escape_prose
 
 _ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
 _EXPLICIT = re.compile(r"(?P<words>.*?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
-_LABEL = re.compile(r"^\([^)\n]+\)=\n", re.MULTILINE)
+_LABEL = re.compile(r"^\([^)\n]+\)=$\n?", re.MULTILINE)
 _FENCE = re.compile(r"^(?P<marks>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ \t]*(?P<argument>.*)$")
 _OPTION = re.compile(r"^:(?P<name>[\w-]+):[ \t]*(?P<value>.*)$")
-_NUMBERS = {"value", "computed", "printed", "verdict"}
-_EXPLORABLE_ROLES = {"sets", "follows"}
 _REFERENCES = {"ref", "numref", "eq", "prf:ref", "doc"}
 
 
@@ -101,10 +100,6 @@ class MarkdownConverter:
 
     def _role(self, match: re.Match[str]) -> str:
         role, text = match["role"], match["text"]
-        if role in _NUMBERS:
-            return format_number(self.data, role, text)
-        if role in _EXPLORABLE_ROLES:
-            return format_number(self.data, "value", text.split()[-1])
         if role in _REFERENCES:
             return self._reference(role, text)
         if role.startswith("cite"):
@@ -142,8 +137,6 @@ class MarkdownConverter:
 
     def _directive(self, fence: Directive) -> list[str]:
         write = {
-            "document-only": self._document_only,
-            "when": self._when,
             "math": self._math,
             "dropdown": self._dropdown,
             "repro-figure": self._figure,
@@ -151,14 +144,6 @@ class MarkdownConverter:
             "verdicts": self._verdicts,
         }.get(fence.name, self._theorem if fence.name.startswith("prf:") else self._note)
         return ["", *write(fence).split("\n"), ""]
-
-    def _document_only(self, fence: Directive) -> str:
-        return self.plain(fence.content) if self.data["document"] else ""
-
-    def _when(self, fence: Directive) -> str:
-        *negation, id = fence.argument.split()
-        true = self.data["values"][id]["value"] is not bool(negation)
-        return self.plain(fence.content) if true else ""
 
     def _math(self, fence: Directive) -> str:
         entry = self.index["targets"]["eq"].get(fence.options.get("label"))
@@ -286,7 +271,8 @@ def make_portable(
 ) -> nbformat.NotebookNode:
     """Return a copy of a page's notebook that needs nothing but the package.
 
-    `page`: converter of the page's Markdown; `pictures`: folder with the page's figures as PNG.
+    `notebook`: with its text filled; `page`: converter of the page's Markdown; `pictures`: folder
+    with the page's figures as PNG.
     """
     alone = nbformat.from_dict(notebook)
     facts = {"page": page.page, "version": __version__, "commit": page.data["edition"]["commit"]}
@@ -323,10 +309,12 @@ def write_notebooks(data: Mapping[str, Any], index: Mapping[str, Any], site: Pat
 
     `index`: index of reference targets, with the ``address`` of the published book.
     """
+    texts = collect_texts(data)
     for name in data["runs"]:
         path = site / "notebooks" / f"{Path(name).name}.ipynb"
         page = MarkdownConverter(name, data, index, BOOK / "references.bib")
-        alone = make_portable(nbformat.read(path, 4), page, site / "figures")
+        filled = fill_notebook(texts, nbformat.read(path, 4), name)
+        alone = make_portable(filled, page, site / "figures")
         nbformat.write(alone, path)
         files = [
             site / "notebooks" / file["shipped"] for file in data["runs"][name]["files"].values()

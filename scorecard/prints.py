@@ -10,7 +10,7 @@
                    "yes" if the document means the corrected form; `weight` is one of `WEIGHTS`.
                    The kind follows from the verdict (`scorecard.verdicts.classify_erratum`)
 ``no_erratum.csv`` the reason for each row that does not hold and has no erratum
-``verdicts/``      a file a document with the texts of verdicts (`scorecard.saving.words`)
+``verdicts/``      a file a document with the texts of verdicts (`scorecard.verdicts`)
 ``documents.csv``  the number of rows of each document, so that missing rows are counted
 """
 
@@ -163,6 +163,11 @@ def _check(file: str, row: Printed) -> None:
         )
     if row.lost and row.kind != "figure":
         raise ValueError(f"{file}: {row.id}: only a figure is lost, this is a {row.kind}")
+
+
+def list_rows() -> list[Path]:
+    """Return the files with the rows of the documents, which pages read."""
+    return [path for path in FOLDER.glob("*.csv") if path.name != "no_erratum.csv"]
 
 
 @cache

@@ -19,10 +19,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import yaml
 from PIL import Image
 
-from scorecard.collate import DATA, Collation, list_errata
+from scorecard.collate import DATA, Collation, collect_texts, list_errata
 from scorecard.files import (
     child_environment,
     empty_folder,
@@ -31,6 +32,7 @@ from scorecard.files import (
     replace_file,
     replace_folder,
 )
+from scorecard.fill import Text, fill_notebook
 from scorecard.pages.explorables import FOLDER as EXPLORABLES
 from scorecard.pages.references import index_sources, read_index
 from scorecard.paths import BOOK, ROOT
@@ -80,13 +82,17 @@ def render_book(collation: Collation, build: Path) -> bool:
     warning.
     """
     stage = empty_folder(build / "stage")
+    texts = collect_texts(vars(collation), for_sphinx=True)
     for path in sorted(source_files()):
         relative = path.relative_to(BOOK)
         if relative.parts[0] != "profiles":
             page = relative.with_suffix("").as_posix()
             (stage / relative).parent.mkdir(parents=True, exist_ok=True)
             if page in collation.runs and path.suffix == ".md":
-                _stage_run(collation, page, stage / page)
+                _stage_run(collation, texts, page, stage / page)
+            elif path.suffix == ".md" and relative.parts[0] not in SPHINX_FOLDERS:
+                filled = texts.fill(path.read_text(encoding="utf-8"), page)
+                (stage / relative).write_text(filled, encoding="utf-8")
             else:
                 shutil.copyfile(path, stage / relative)
     _stage_config(stage, base_address())
@@ -106,8 +112,9 @@ def render_runs(
     """
     stage = empty_folder(build / "stage")
     names = [Path(page).name for page in collation.runs]
+    texts = collect_texts(vars(collation), for_sphinx=True)
     for name, page in zip(names, collation.runs, strict=True):
-        _stage_run(collation, page, stage / name)
+        _stage_run(collation, texts, page, stage / name)
     for name_of_file in ("references.bib", "back/bibliography.md"):
         shutil.copyfile(BOOK / name_of_file, stage / Path(name_of_file).name)
     for name_of_file in (*SPHINX_FOLDERS, EXPLORABLES):
@@ -157,11 +164,11 @@ def _stage_proofs(stage: Path) -> None:
         shutil.copyfile(path, target)
 
 
-def _stage_run(collation: Collation, page: str, target: Path) -> None:
-    """Stage an executed notebook in place of its source."""
-    folder = Path(collation.runs[page]["folder"])
+def _stage_run(collation: Collation, texts: Text, page: str, target: Path) -> None:
+    """Stage an executed notebook, with its text filled, in place of its source."""
+    notebook = nbformat.read(Path(collation.runs[page]["folder"]) / "notebook.ipynb", 4)
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(folder / "notebook.ipynb", target.with_name(f"{target.name}.ipynb"))
+    nbformat.write(fill_notebook(texts, notebook, page), target.with_name(f"{target.name}.ipynb"))
 
 
 def _stage_data(collation: Collation, stage: Path, extra: Mapping[str, Any] | None = None) -> None:

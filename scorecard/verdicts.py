@@ -1,4 +1,4 @@
-"""The rules of the scorecard: the verdict on a printed row, given the claim on it.
+"""The rules of the scorecard: the verdict on a printed row, given the claim on it, and its words.
 
 A printed number means the interval of all numbers that round to it: half a unit of its last digit
 (or of the row's own rounding unit) either side. A row gets one verdict:
@@ -17,17 +17,39 @@ Each verdict has a basis: *computed*; *proved* in the book and checked numerical
 machine-checked* where a proof checker has read the proof too; *judged* by a person; or *context*.
 Numbers are never judged by a person. A row that no notebook records is
 *missing*, which fails the build.
+
+The words of the rows stand in one YAML file a document, ``book/published/verdicts/DOCUMENT.yml``:
+by page and by row, Jinja2 templates of a claim's text fields, with the filters of `scorecard.fill`.
+A field may have one template for each truth value::
+
+    restart-model:
+      C-suboptimal:
+        evidence:
+          holds: above the exact optimum on {{ beaten }} of {{ systems }} systems
+          fails: nowhere above the exact optimum, on {{ systems }} systems
+
+Rows may share an entry: its key lists their ids, and ``*`` matches any characters, as in
+``D-mu05 D-t1-*-C_d``. A row has the fields of all entries that match it; each field may occur in
+only one of them, except ``assumes``, whose choices are joined in the order of the file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
-from scorecard.prints import Printed
-from scorecard.saving.claims import Claim
+import jinja2
+import jinja2.meta
+
+from scorecard.fill import compile_template, parse_template
+from scorecard.prints import FOLDER as PUBLISHED
+from scorecard.prints import Printed, printed_rows
+from scorecard.record import WORDS, Claim
+from scorecard.values import read_values
 
 VERDICTS = (
     "matches", "matches under", "within the interval", "explained", "differs", "not determined",
@@ -91,11 +113,13 @@ class RecordError(ValueError):
 def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> Judgement:
     """Compare a claim with its printed row.
 
-    `claim`: the book's claim on it; None if no notebook records the row. Raises RecordError if the
-    claim lacks a field that its kind of row needs, or has one that it does not allow.
+    `claim`: the book's claim on it, which gets the words of the row; None if no notebook records
+    the row. Raises RecordError if the claim lacks a field that its kind of row needs, or has one
+    that it does not allow.
     """
     if claim is None:
         return Judgement("missing")
+    claim = add_words(claim)
     _check_kind(row, claim.context, IN_CONTEXT, "is set in context")
     _check_kind(row, claim.missing, UNDETERMINED, "is left undetermined")
     _check_kind(row, claim.basis == "judged", JUDGED, "is judged by a person")
@@ -291,3 +315,161 @@ def _format_value(value: Any, row: Printed) -> str:
     if isinstance(value, int) and decimals == 0:
         return str(value)
     return f"{value:.{decimals + 2}f}" if abs(value) < 1e7 else f"{value:.6g}"
+
+
+# Words
+
+
+#: Kinds of rows that must have words.
+KINDS_WITH_WORDS = ("figure", "statement", "algorithm", "claim", "premise", "future", "reference")
+FOLDER = PUBLISHED / "verdicts"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The text templates of one row."""
+
+    # The row, and the page that records it.
+    id: str
+    page: str
+    # Template of each field of `WORDS` that the row has, or two as ``holds`` and ``fails``.
+    words: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
+    assumes: tuple[str, ...] = ()  # templates of the choices that the document does not print
+
+    def templates(self) -> Iterator[str]:
+        """Yield all templates."""
+        for template in self.words.values():
+            yield from template.values() if isinstance(template, Mapping) else [template]
+        yield from self.assumes
+
+
+def add_words(claim: Claim) -> Claim:
+    """Return a claim with the words of its row, filled with its numbers.
+
+    A claim whose texts are given as they are is returned unchanged. Raises RecordError naming the
+    row: if it needs words and has none, if a template names a number that is not given or no
+    template names a given one, or if a condition is to be left out that is not there.
+    """
+    if claim.numbers is None:
+        return claim
+    row = printed_rows()[claim.id]
+    entry = read_entries(row.document).get(claim.id)
+    if entry is None and row.kind in KINDS_WITH_WORDS:
+        raise RecordError(
+            f"{claim.id}: a {row.kind} needs words in {FOLDER.name}/{row.document}.yml"
+        )
+    entry = entry or Entry(claim.id, "")
+    unused = sorted(
+        claim.numbers.keys() - {n for text in entry.templates() for n in find_names(text)}
+    )
+    if unused:
+        raise RecordError(f"{claim.id}: no template names the number {unused[0]!r}")
+    if not claim.conditional and "condition" not in entry.words:
+        raise RecordError(f"{claim.id}: condition=False, but its words have none to leave out")
+    try:
+        texts: dict[str, Any] = {
+            name: compile_template(template).render(claim.numbers)
+            for name, text in entry.words.items()
+            if (template := _select_template(text, claim.value))
+        }
+        texts["assumes"] = [compile_template(t).render(claim.numbers) for t in entry.assumes]
+        texts = {name: text for name, text in texts.items() if text}
+        if not claim.conditional:
+            texts.pop("condition", None)
+        return replace(claim, numbers=None, conditional=True, **texts)
+    except (jinja2.TemplateError, TypeError, ValueError) as error:
+        raise RecordError(f"{claim.id}: {error}") from None
+
+
+def _select_template(text: str | Mapping[str, str], value: Any) -> str:
+    return text.get("holds" if value else "fails", "") if isinstance(text, Mapping) else text
+
+
+def find_names(text: str) -> set[str]:
+    """Return the names that a template asks for."""
+    return jinja2.meta.find_undeclared_variables(parse_template(text))
+
+
+@cache
+def read_entries(document: str) -> dict[str, Entry]:
+    """Return the entries of a document's file by row id; empty if the document has no file.
+
+    Raises ValueError naming the file and the row: if the document has no such row, the row or one
+    of its fields occurs twice, a field is not one of `WORDS`, a text is empty, or a template is
+    malformed.
+    """
+    path = FOLDER / f"{document}.yml"
+    if not path.exists():
+        return {}
+    by_id: dict[str, Entry] = {}
+    content = read_values(path)
+    for page, rows in content.items():
+        for names, fields in _check_mapping(f"{path.name}: {page}", rows).items():
+            where = f"{path.name}: {names}"
+            for id in _find_rows(where, names, document):
+                entry = _parse_entry(where, id, page, fields)
+                by_id[id] = _merge_entries(where, by_id[id], entry) if id in by_id else entry
+    return by_id
+
+
+def _find_rows(where: str, names: str, document: str) -> list[str]:
+    """Return the ids of a document's rows that match a key: ids, or patterns with ``*``."""
+    rows = [id for id, row in printed_rows().items() if row.document == document]
+    ids = []
+    for name in names.split():
+        # Ids may contain other characters of patterns, such as brackets.
+        fitting = [id for id in rows if (fnmatchcase(id, name) if "*" in name else id == name)]
+        if not fitting:
+            raise ValueError(f"{where}: {document} has no row {name}")
+        ids += fitting
+    return ids
+
+
+def _merge_entries(where: str, first: Entry, second: Entry) -> Entry:
+    """Merge two entries of the same row, which must have no field in common."""
+    if first.page != second.page:
+        raise ValueError(f"{where}: {first.id} occurs twice, under the page {first.page} too")
+    twice = sorted(first.words.keys() & second.words.keys())
+    if twice:
+        raise ValueError(f"{where}: {twice[0]} of {first.id} occurs twice, in another entry too")
+    texts = {**first.words, **second.words}
+    return Entry(first.id, first.page, texts, first.assumes + second.assumes)
+
+
+def _parse_entry(where: str, id: str, page: str, fields: Any) -> Entry:
+    fields = dict(_check_mapping(where, fields))
+    assumes = fields.pop("assumes", [])
+    if not isinstance(assumes, list):
+        raise ValueError(f"{where}: assumes must be a list of sentences, got {assumes!r:.80}")
+    for name, text in fields.items():
+        if name not in WORDS:
+            raise ValueError(f"{where}: a field must be one of {WORDS}, got {name!r}")
+        if isinstance(text, dict) and not text.keys() <= {"holds", "fails"}:
+            raise ValueError(f"{where}: texts are told apart as holds and fails, got {[*text]}")
+        for template in text.values() if isinstance(text, dict) and text else [text]:
+            _check_template(where, template)
+    if not fields and not assumes:
+        raise ValueError(f"{where}: the entry is empty")
+    return Entry(id, page, fields, tuple(_check_template(where, text) for text in assumes))
+
+
+def _check_mapping(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"{where}: must be 'name: value' lines, got {value!r:.80}")
+    return value
+
+
+def _check_template(where: str, text: Any) -> str:
+    if not isinstance(text, str) or not text.strip() or text != text.strip() or "\n" in text:
+        raise ValueError(f"{where}: a template must be one line of text, got {text!r:.80}")
+    try:
+        find_names(text)
+    except jinja2.TemplateError as error:
+        raise ValueError(f"{where}: {error}") from None
+    return text
+
+
+def find_page(id: str) -> str:
+    """Return the page under which the words of a row are filed; empty if it has none."""
+    entry = read_entries(printed_rows()[id].document).get(id)
+    return entry.page if entry else ""

@@ -52,5 +52,5 @@ def pytest_collection_modifyitems(config, items):
 def values(tmp_path, monkeypatch):
     """Let values be saved into a folder of the test's own, and read them."""
     monkeypatch.setenv("BOOK_RUN_DIR", str(tmp_path))
-    monkeypatch.setattr("scorecard.saving.records._values", {})
-    return lambda: json.loads((tmp_path / "records.json").read_text())["values"]
+    monkeypatch.setattr("scorecard.record._values", {})
+    return lambda: json.loads((tmp_path / "record.json").read_text())["values"]

@@ -17,8 +17,8 @@ from scorecard import Claim, record_claims
 from scorecard.paths import ROOT
 from scorecard.prints import errata, printed_rows
 from scorecard.publishing.citation import commit_name
-from scorecard.saving.claims import PROVED
-from scorecard.verdicts import VERBAL, RecordError, judge
+from scorecard.record import PROVED
+from scorecard.verdicts import VERBAL, RecordError, add_words, judge
 
 Arguments = tuple[Any, ...] | Mapping[str, Any]
 Claims = Callable[..., Iterable[Claim]]
@@ -59,6 +59,7 @@ def verdicts(claims: Iterable[Claim]) -> dict[str, str]:
 
 
 def _verdict(claim: Claim) -> str:
+    claim = add_words(claim)
     try:
         return judge(printed_rows()[claim.id], claim, {claim.figure} - {""}).verdict
     except RecordError:
@@ -102,7 +103,7 @@ def assert_all_turn(
     stands : collection of str, optional
         Rows whose erratum none of these makes fall: each must be one.
     """
-    claims = list(_call(function, true))
+    claims = [add_words(claim) for claim in _call(function, true)]
     right = verdicts(claims)
     turned, fallen = {}, set()
     for name, arguments in {**falsified, **overwritten}.items():

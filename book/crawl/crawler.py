@@ -34,7 +34,7 @@ from analysis.results import Estimate
 from analysis.sweep import sweep
 from analysis.trace.frequencies import best_fixed_frequencies, lambdacrawl
 from scorecard import format_plus_minus, save_data, save_table, save_value, save_values
-from scorecard.saving.records import read_saved_numbers
+from scorecard.record import read_saved_numbers
 
 DAY = 86_400
 """Seconds in an epoch of these crawls: Nutch's defaults are made for days."""

@@ -32,7 +32,7 @@ from analysis.results import Estimate, student_band
 from analysis.sweep import sweep
 from analysis.trace.trace import WEEK, publications
 from scorecard import COLOURS, figure, format_interval, save_data, save_figure, save_value
-from scorecard.saving.records import read_saved_numbers
+from scorecard.record import read_saved_numbers
 
 DAY = 86_400.0
 HISTORY = 400

@@ -468,7 +468,7 @@ def _observation(results: Results) -> list[Claim]:
             numbers={
                 "factor": 5 * results.bunching,
                 "two": two.mean(),
-                "none": none.mean(),
+                "unobserved": none.mean(),
                 "every": every.mean(),
             },
         ),

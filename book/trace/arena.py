@@ -44,7 +44,7 @@ from scorecard import (
     save_value,
     save_values,
 )
-from scorecard.saving.records import read_saved_numbers
+from scorecard.record import read_saved_numbers
 
 RULES = {
     "nutch": "Nutch",

@@ -22,7 +22,7 @@ from analysis.trace.rates import trained_rates
 from analysis.trace.replay import expected_reward
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
 from scorecard import format_interval, pluralise, save_data, save_table, save_value, save_values
-from scorecard.saving.records import read_saved_numbers
+from scorecard.record import read_saved_numbers
 
 SIZES = ("small", "middle", "large")
 LABELS = {

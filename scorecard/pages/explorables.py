@@ -13,9 +13,9 @@ Options      ``:figure:`` id of the static figure beside it; ``:values:`` ids of
              parameters are included; ``:instead:`` id of the element that it replaces on screens
              where its script runs.
 
-Two roles link a number in a sentence with an explorable. ``{sets}`its-id control value-id` `` is a
-saved value that the reader can drag, or change by keys, to set a control. ``{follows}`its-id number
-value-id:.2f` `` is a saved value, which the explorable replaces by its own number of that name.
+Two filters of texts link a saved value with an explorable. The reader can drag the number
+``{{ v.budget | sets("its-id", "control", "d") }}``, or change it by keys, to set a control.
+``{{ v.gain | follows("its-id", "number", ".2f") }}`` is replaced by the explorable's own number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
 from scorecard.collate import PRODUCTS
-from scorecard.pages.results import BookDirective, ResultRole, format_number, read_results
+from scorecard.pages.results import BookDirective
 from scorecard.prints import printed_rows
 
 #: Folder of the scripts and styles, below ``book/``, and the scripts that all explorables need.
@@ -119,20 +119,6 @@ class Explorable(BookDirective):
         return {column: [_short(value) for value in frame[column].tolist()] for column in columns}
 
 
-class LinkedValue(ResultRole):
-    """The roles ``{sets}`` and ``{follows}``: a saved value linked with an explorable."""
-
-    def result(self) -> nodes.Node:
-        """Return the value as a span with data attributes."""
-        explorable, name, value = self.text.split()
-        text = format_number(read_results(self.env.app), "value", value).replace("-", "\u2212")
-        decimals = len(text.partition(".")[2])
-        number = f'data-number="{name}" data-decimals="{decimals}"'
-        own = f'data-control="{name}"' if self.name == "sets" else number
-        html = f'<span class="book-value" data-{self.name}="{explorable}" {own}>{text}</span>'
-        return nodes.raw("", html, format="html")
-
-
 def _short(value: Any) -> Any:
     if not isinstance(value, float):
         return value
@@ -157,9 +143,7 @@ def load(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
 
 
 def register(app: Sphinx) -> None:
-    """Register the directive, the roles and the event handlers."""
+    """Register the directive and the event handlers."""
     app.add_directive("explorable", Explorable)
-    for name in ("sets", "follows"):
-        app.add_role(name, LinkedValue())
     app.connect("builder-inited", add_scripts_folder)
     app.connect("html-page-context", load)

@@ -1,13 +1,10 @@
-"""The Sphinx extension of the book: roles for numbers, directives for figures and tables.
+"""The Sphinx extension of the book: numbers, and directives for figures and tables.
 
-Roles        ``{printed}`id` `` text that a document prints; ``{computed}`id:.2f` `` value that the
-             book computes for that row; ``{value}`id:.2f` `` number of the book's own;
-             ``{verdict}`id` ``; ``{row}`id` `` link to the place that discusses the row.
+Roles        ``{number}`254.66 <printed A-r-25466>` ``, a filled number and its source, which
+             `scorecard.fill` writes; ``{row}`id` ``, a link to the place that discusses the row.
 Directives   ``{repro-figure} id``, ``{front-figure} id`` (a figure of another page, linked),
              ``{repro-table} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
-             ``{coverage}``, ``{bases}``, ``{errata}``, ``{gallery}``, ``{build-info}``;
-             ``{document-only}``, content for the documents' own parameters only; and ``{when} id``
-             or ``{when} not id``, content that is shown if a saved value is true, or false.
+             ``{coverage}``, ``{bases}``, ``{errata}``, ``{gallery}``, ``{build-info}``.
 """
 
 from __future__ import annotations
@@ -17,19 +14,17 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxRole
 
-from scorecard.pages.conditional import (
-    DocumentOnly,
-    DropEmptySections,
-    When,
+from scorecard.pages.explorables import register as register_explorables
+from scorecard.pages.previews import write_cards
+from scorecard.pages.references import BookReferences, setup_terms, write_index
+from scorecard.pages.rerun import (
     add_rerun_notes,
     copy_book_numbers,
     find_rerun_pages,
 )
-from scorecard.pages.explorables import register as register_explorables
-from scorecard.pages.previews import write_cards
-from scorecard.pages.references import BookReferences, setup_terms, write_index
-from scorecard.pages.results import ResultRole, format_number, read_results
+from scorecard.pages.results import HtmlElement, read_results
 from scorecard.pages.scorecard import RowRole, link_rows, record_mention
 from scorecard.pages.source_code import PublicNames, find_deciding_function, write_sources
 from scorecard.pages.theme import (
@@ -47,17 +42,31 @@ from scorecard.pages.theme import (
 EXTENSIONS = ("results", "figures_and_tables", "scorecard")
 
 
-class NumberRole(ResultRole):
-    """A number by its id, with an optional format after a colon."""
+class NumberRole(SphinxRole):
+    """A filled number and its source, as `scorecard.fill` writes them.
 
-    def result(self) -> nodes.Node:
-        """Return the number as text; the first mention of a row on a page is its anchor."""
-        text = format_number(read_results(self.env.app), self.name, self.text)
-        number = nodes.inline("", text, classes=[f"book-{self.name}"])
-        id = self.text.partition(":")[0]
-        if self.name != "value" and record_mention(self.env, id):
-            number["ids"] = [f"mention-{id}"]
-        return number
+    The source stays with the number on the page, where scripts find it as ``data-value``.
+    """
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the number as an element; the first mention of a row on a page is its anchor."""
+        text, _, source = self.text.removesuffix(">").rpartition(" <")
+        kind, name, *linked = source.split()
+        number = HtmlElement("", nodes.Text(text), element="span")
+        number["attributes"] = {"data-value": name}
+        is_row = kind in ("printed", "computed", "verdict")
+        number["classes"] += [f"book-{kind}" if is_row else "book-value"]
+        if is_row and record_mention(self.env, id := name.partition(":")[0]):
+            number["ids"] += [f"mention-{id}"]
+        if linked:
+            number["attributes"] |= {f"data-{kind}": linked[0]}
+            decimals = str(len(text.partition(".")[2]))
+            number["attributes"] |= (
+                {"data-control": linked[1]}
+                if kind == "sets"
+                else {"data-number": linked[1], "data-decimals": decimals}
+            )
+        return [number], []
 
 
 def finish_build(app: Sphinx, problem: Exception | None) -> None:
@@ -82,12 +91,9 @@ def finish_build(app: Sphinx, problem: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register roles, directives and event handlers."""
-    for kind in ("printed", "computed", "value", "verdict"):
-        app.add_role(kind, NumberRole())
+    app.add_role("number", NumberRole())
     for extension in EXTENSIONS:
         app.setup_extension(f"scorecard.pages.{extension}")
-    app.add_directive("document-only", DocumentOnly)
-    app.add_directive("when", When)
     app.add_directive("public-names", PublicNames)
     app.add_role("row", RowRole())
     app.connect("doctree-read", remove_recording_cells)
@@ -100,7 +106,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_terms(app)
     app.connect("doctree-read", add_rerun_notes)
     app.connect("doctree-read", make_proof_ids_unique)
-    app.add_transform(DropEmptySections)
     app.add_post_transform(BookReferences)
     app.connect("env-check-consistency", copy_book_numbers)
     # After the theme, which writes a style sheet at this event.

@@ -53,7 +53,6 @@ from scorecard.running.notebooks import (
     read_seconds,
     read_table,
 )
-from scorecard.saving import words
 from scorecard.values import ParameterError
 
 
@@ -68,14 +67,11 @@ def compute_result_key(
         json.dumps(parameters, sort_keys=True).encode(),
         json.dumps(describe_files(files), sort_keys=True).encode(),
         (ROOT / "requirements.lock").read_bytes(),
-        words.read_page_words(notebook.name).encode(),
     ):
         digest.update(hashlib.sha256(content).digest())
     names = find_imported_names(code)
     digest.update(fingerprint.fingerprint(names).encode())
-    for path in sorted(
-        {*_find_data_files(fingerprint.modules_behind(names)), *_list_data_files(prints.FOLDER)}
-    ):
+    for path in sorted({*_find_data_files(fingerprint.modules_behind(names)), *prints.list_rows()}):
         digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -104,8 +100,6 @@ def _find_data_files(modules: Iterable[str]) -> Iterator[Path]:
 def _list_data_files(folder: Path) -> Iterator[Path]:
     """Yield the data files of a package, without those of its subpackages."""
     for path in folder.iterdir():
-        if path == words.FOLDER:
-            continue
         if path.is_file() and path.suffix not in {".py", ".pyc", ".pyi"}:
             yield path
         elif path.is_dir() and path.name != "__pycache__" and not (path / "__init__.py").exists():

@@ -27,7 +27,7 @@ _POINTS = """{page}:
 
 
 #: Values in the prose of the skeleton, with their formats.
-_VALUES = {"draws": ":d", "mean": ":.3f", "low": ":.3f", "high": ":.3f"}
+_VALUES = {"draws": "d", "mean": ".3f", "low": ".3f", "high": ".3f"}
 
 
 def write_page(name: str, root: Path = ROOT) -> list[Path]:
@@ -63,7 +63,7 @@ def write_page(name: str, root: Path = ROOT) -> list[Path]:
         "module": module,
         "title": page.replace("-", " ").capitalize(),
     }
-    fields |= {value: f"{{value}}`{page}-{value}{form}`" for value, form in _VALUES.items()}
+    fields |= {value: f'{{{{ v.{value} | fmt("{style}") }}}}' for value, style in _VALUES.items()}
     for template, path in targets.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_TEMPLATES.get_template(template).render(fields), encoding="utf-8")

@@ -5,7 +5,6 @@ import re
 
 from scorecard.pages.theme import only_records
 from scorecard.paths import BOOK
-from scorecard.running.notebooks import all_notebooks
 from tests.book.sources import cells, literal_claims, page_modules, prose_of_claims
 
 LEAST_SHARE = 0.95
@@ -24,19 +23,6 @@ def test_no_claim_is_a_literal():
         for id in literal_claims(path.read_text(encoding="utf-8"))
     ]
     assert found == []
-
-
-def test_pages_use_own_values():
-    """Else a rerun of that page alone would have none in their place."""
-    notebooks = all_notebooks()
-    strange = []
-    for name, notebook in notebooks.items():
-        text = notebook.path.read_text(encoding="utf-8")
-        for id in re.findall(r"\{value\}`([^`:]+)|\{when\} (?:not )?(\S+)", text):
-            given = "".join(id)
-            owner = max((n for n in notebooks if given.startswith(f"{n}-")), key=len, default=name)
-            strange += [(name, given)] if owner != name else []
-    assert strange == []
 
 
 def test_page_code_stands_in_html(site):

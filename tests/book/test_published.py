@@ -10,8 +10,7 @@ import pytest
 from scorecard import prints
 from scorecard.paths import BOOK
 from scorecard.prints import FOLDER, KINDS, documents, errata, printed_number, printed_rows
-from scorecard.saving.words import read_entries
-from scorecard.verdicts import NUMERIC, RecordError, _read_number
+from scorecard.verdicts import NUMERIC, RecordError, _read_number, read_entries
 
 ROW = ["id", "place", "kind", "printed", "unit", "unit_reason", "lost", "note"]
 DIGITS = re.compile(r"[-+.,eE\s\[\]\d]+")

@@ -65,7 +65,7 @@ def test_notebooks_repeat_with_other_threads(site, tmp_path):
         # What nbval does not look at: records, figures with the data behind them, tables and data.
         first = site.build / "results" / page
         products = [path for part in PRODUCTS for path in sorted(first.glob(f"{part}/*"))]
-        for path in [first / "records.json", *products]:
+        for path in [first / "record.json", *products]:
             if path.exists():
                 again = folder / path.relative_to(first)
                 assert again.read_bytes() == path.read_bytes(), f"{page}: {path.name}"

@@ -5,7 +5,6 @@ rendered to one site, so that the whole costs few renderings; with ``-k PAGE`` o
 """
 
 import csv
-import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -13,11 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import jinja2
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 
 from scorecard.collate import collate
+from scorecard.fill import parse_template, shorten_id
+from scorecard.record import read_record
 from scorecard.render import render_runs
 from scorecard.running.notebooks import all_notebooks
 from scorecard.running.runner import lock_build, make_rerun_job, run_jobs
@@ -29,10 +31,10 @@ HERE = Path(__file__).parent
 TABLES = HERE / "tables"
 ORDINALS = ("first", "second", "third")
 POINTS = yaml.safe_load((HERE / "points.yml").read_text(encoding="utf-8"))
-SOURCES = {name: n.path.read_text(encoding="utf-8") for name, n in all_notebooks().items()}
-FENCE = r"^(?P<fence>`{{3,}}|:{{3,}})\{{{}\}}(?P<argument>[^\n]*)\n(?P<content>.*?)^(?P=fence)$"
-HIDDEN = re.compile(FENCE.format("document-only"), re.MULTILINE | re.DOTALL)
-WHEN = re.compile(FENCE.format("when"), re.MULTILINE | re.DOTALL)
+TREES = {
+    name: parse_template("\n".join(c.source for c in n.content.cells if c.cell_type != "code"))
+    for name, n in all_notebooks().items()
+}
 #: What stands between the roles of a sentence: long enough to be found again on a page.
 PLAIN = re.compile(r"[^{}`$*\[\]<>\\|~^_\n]{30,}")
 #: Numbers that a sentence on results would type: decimals, percentages, and those beyond a hundred.
@@ -65,8 +67,8 @@ class Rerun:
     @cached_property
     def values(self):
         """What the run saved, by id."""
-        records = json.loads((self.results / "records.json").read_text(encoding="utf-8"))
-        return {id: entry["value"] for id, entry in records["values"].items()}
+        values = read_record(self.results)["values"]
+        return {id: entry["value"] for id, entry in values.items()}
 
     def table(self, kind, id):
         """What a run saved as one of its ``figures``, ``tables`` or ``data``, as rows of text."""
@@ -165,10 +167,18 @@ def test_references_resolve(rerun):
     assert lost == []
 
 
+def is_document(test):
+    return isinstance(test, jinja2.nodes.Name) and test.name == "document"
+
+
 @each_point
 def test_document_statements_are_absent(rerun):
-    hidden = [m["content"] for m in HIDDEN.finditer(SOURCES[rerun.name])]
-    shown = HIDDEN.sub("", SOURCES[rerun.name])
+    tree = TREES[rerun.name]
+    conditions = tree.find_all(jinja2.nodes.If)
+    parts = [part for c in conditions if is_document(c.test) for part in c.body]
+    hidden = [data.data for part in parts for data in part.find_all(jinja2.nodes.TemplateData)]
+    texts = [data.data for data in tree.find_all(jinja2.nodes.TemplateData)]
+    shown = " ".join(text for text in texts if text not in hidden)
     words = [" ".join(p.split()) for part in hidden for p in PLAIN.findall(part)]
     telling = [w for w in words if w not in " ".join(shown.split())]
     assert [w for w in telling if w in rerun.text] == []
@@ -176,8 +186,14 @@ def test_document_statements_are_absent(rerun):
 
 @each_point
 def test_predicates_have_values(rerun):
-    ids = {match["argument"].split()[-1] for match in WHEN.finditer(SOURCES[rerun.name])}
-    assert {id for id in ids if not isinstance(rerun.values.get(id), bool)} == set()
+    values = {shorten_id(rerun.name, id): value for id, value in rerun.values.items()}
+    conditions = [c.test for c in TREES[rerun.name].find_all(jinja2.nodes.If)]
+    asked = {
+        a.attr
+        for test in conditions
+        for a in jinja2.nodes.Output([test]).find_all(jinja2.nodes.Getattr)
+    }
+    assert {name for name in asked if not isinstance(values.get(name), bool)} == set()
 
 
 @each_point

@@ -6,7 +6,7 @@ import re
 from scorecard.paths import BOOK
 from scorecard.prints import printed_rows
 
-ROLE = re.compile(r"\{(?P<kind>printed|computed|verdict)\}`(?P<id>[\w.-]+)[^`]*`")
+QUOTED = re.compile(r"""\{\{ (?P<kind>printed|computed|verdict)\(["'](?P<id>[\w.-]+)[^}]*\}\}""")
 #: What a page finds, up to its first cell, figure or section.
 FINDING = re.compile(
     r"^\*\*What we find\.\*\*.*?(?=^`{3,}\{(?:code-cell|repro-figure|repro-table)|^## )",
@@ -33,11 +33,11 @@ def paragraphs(text):
 def overstated(text, verdicts):
     """Yield what a paragraph says of a row that the row's verdict does not bear.
 
-    A paragraph that prints the verdict itself, by its role, says all there is to say.
+    A paragraph that prints the verdict itself, by its name, says all there is to say.
     """
     for part in paragraphs(text):
-        told = {match["id"] for match in ROLE.finditer(part) if match["kind"] == "verdict"}
-        for id in {match["id"] for match in ROLE.finditer(part)} - told:
+        told = {match["id"] for match in QUOTED.finditer(part) if match["kind"] == "verdict"}
+        for id in {match["id"] for match in QUOTED.finditer(part)} - told:
             words = re.search(TOO_MUCH.get(verdicts[id], "(?!)"), part, re.IGNORECASE)
             if words:
                 yield f"{id} is {verdicts[id]}, but the text says {words[0]!r}: {part[:160]}"
@@ -57,7 +57,7 @@ def test_summaries_are_found():
     pages = {path for path, _ in texts}
     assert {BOOK / "index.md", BOOK / "guide/reading.md"} <= pages
     assert len(texts) == len(pages) > 20
-    quoted = {match["id"] for _, text in texts for match in ROLE.finditer(text)}
+    quoted = {match["id"] for _, text in texts for match in QUOTED.finditer(text)}
     assert quoted <= set(printed_rows())
     assert len(quoted) > 3
 
@@ -71,7 +71,7 @@ def test_quotations_name_their_row():
     said = [
         f"{path.name}: {match[0]}"
         for path, text in claims_of_the_book()
-        for match in typed.finditer(ROLE.sub("", text))
+        for match in typed.finditer(QUOTED.sub("", text))
     ]
     assert said == []
 

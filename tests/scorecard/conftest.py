@@ -5,9 +5,9 @@ import json
 import matplotlib.pyplot as plt
 import pytest
 
+from scorecard import record
 from scorecard import run as run_module
 from scorecard.run import VARIABLE, run_facts
-from scorecard.saving import records
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +30,8 @@ def start_run(tmp_path, monkeypatch):
         (folder / "seconds.txt").write_text("1.0\n")
         (folder / "cpu.txt").write_text("2.5\n")
         monkeypatch.setenv(VARIABLE, str(folder))
-        monkeypatch.setattr(records, "_records", {})
-        monkeypatch.setattr(records, "_values", {})
+        monkeypatch.setattr(record, "_claims", {})
+        monkeypatch.setattr(record, "_values", {})
         monkeypatch.setattr(run_module, "saved", {})
         run_facts.cache_clear()
         return folder

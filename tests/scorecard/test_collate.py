@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from scorecard import collate as collating
-from scorecard import save_data, save_figure, save_table, save_value
+from scorecard import record as recording
+from scorecard import save_data, save_figure, save_table, save_value, verdicts
 from scorecard.collate import CollationError, collate, summarise
 from scorecard.prints import Document, Erratum, Printed
 from scorecard.publishing import site
-from scorecard.saving import records
 from tests.support import record
 
 SLIPS = {"E-1": "X-1", "E-2": "X-2"}
@@ -26,7 +26,7 @@ def published(monkeypatch):
     }
     errata = {"E-2": Erratum("E-2", "x", "section 2", "words", "others", "X-2")}
     documents = {"x": Document("x", "The document", "the document", "key", 3)}
-    for module in (collating, records, site):
+    for module in (collating, recording, verdicts, site):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
     monkeypatch.setattr(collating, "errata", lambda: errata)
     for module in (collating, site):
@@ -182,19 +182,18 @@ def test_an_experiment_comes_with_its_reading():
 
 
 def test_a_correction_quotes_computed_numbers(start_run, monkeypatch):
-    text = "{computed}`X-1:.1f` and {value}`own-number:.3f`, {value}`own-count:d`"
+    text = "{{ computed('X-1', '.1f') }} and {{ pages.first.own_number | fmt('.3f') }}"
     erratum = Erratum("E-1", "x", "section 1", "1.5", text, "X-1", ("X-2",))
     monkeypatch.setattr(collating, "errata", lambda: {"E-1": erratum})
-    folder = start_run()
+    folder = start_run(notebook="part/first")
     record_all(number=2.25)
-    with pytest.raises(CollationError, match=r"E-1: it quotes \{value\}`own-number:.3f`"):
+    with pytest.raises(CollationError, match="E-1: it quotes what no notebook saves"):
         gather(folder)
     (row,) = collating.list_errata(gather(folder, complete=False))
-    assert row["corrected"] == "2.2 and (see the book), (see the book)"
-    save_value("own-number", 1 / 3)
-    save_value("own-count", 7)
+    assert row["corrected"] == "(see the book)"
+    save_value("first-own-number", 1 / 3)
     (row,) = collating.list_errata(gather(folder))
-    assert row["corrected"] == "2.2 and 0.333, 7"
+    assert row["corrected"] == "2.2 and 0.333"
 
 
 def test_failed_row_needs_erratum(start_run, monkeypatch):

@@ -270,11 +270,11 @@ def test_times_need_a_book(capsys):
 
 def test_how_many_notebooks_repeat_is_kept(capsys, small_book, monkeypatch):
     assert "make book" in refused(capsys, "repeat", "--profile", "quick")  # that result has no key
-    found = {"part/one": [], "part/other": ["notebook.ipynb", "records.json"]}
+    found = {"part/one": [], "part/other": ["notebook.ipynb", "record.json"]}
     monkeypatch.setattr(commands, "repeat_jobs", lambda jobs: found)
     assert commands.main(["repeat", "--profile", "quick"]) == 0
     said = capsys.readouterr().out
-    assert "part/other: notebook.ipynb, records.json\nrepeated: 1 of 2" in said
+    assert "part/other: notebook.ipynb, record.json\nrepeated: 1 of 2" in said
     assert notebooks.read_statistics()["quick"] == {"repeated": {"again": 1, "all": 2}}
 
 

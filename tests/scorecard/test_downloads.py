@@ -13,7 +13,7 @@ from scorecard.portable import write_notebooks
 PICTURE = b"\x89PNG\r\n"
 SOURCE = """# A page
 
-It earns {value}`page-gain:.1f`.
+It earns {{ v.gain | fmt('.1f') }}.
 
 ```{repro-figure} page-line
 ```"""
@@ -25,7 +25,9 @@ DATA = {
     "runs": {
         "part/page": {"files": {"sources": FILE}, "parameters": {"budget": 1, "costs": [1.0]}}
     },
-    "values": {"page-gain": {"value": 2.0}},
+    "values": {"page-gain": {"value": 2.0, "page": "part/page"}},
+    "records": {},
+    "verdicts": {},
     "figures": {"page-line": {"alt": "A line.", "caption": "A line."}},
 }
 INDEX = {"targets": {kind: {} for kind in ("ref", "numref", "eq", "prf", "doc")}, "address": ""}

@@ -4,17 +4,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from scorecard.portable import MarkdownConverter
-from scorecard.prints import printed_rows
 
 ID = "A-r-25466"
 DATA = {
-    "document": True,
-    "values": {
-        "gain": {"value": 260.3856},
-        "many": {"value": [1.0, 2.5]},
-        "rises": {"value": True},
-    },
-    "records": {ID: {"value": 260.3856}},
     "verdicts": {
         ID: {"verdict": "explained", "page": "part/page", "computed": "260.39", "reason": "a|b $c"}
     },
@@ -54,11 +46,6 @@ def page(tmp_path):
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
-        ("It earns {value}`gain:.2f`.", "It earns 260.39."),
-        ("{value}`many:.1f`", "[1.0, 2.5]"),
-        (f"{{computed}}`{ID}:.1f`", "260.4"),
-        (f"{{printed}}`{ID}`", printed_rows()[ID].printed),
-        (f"{{verdict}}`{ID}`", "explained"),
         ("see {ref}`model`", "see The model"),
         ("see {ref}`the words <model>`", "see the words"),
         ("by {eq}`eq-cost` and {prf:ref}`thm-first`", "by (12) and Theorem 5"),
@@ -69,10 +56,9 @@ def page(tmp_path):
         ("(label)=\n# Title", "# Title"),
         ("```{math}\n:label: eq-cost\na = 1\n```", "$$\na = 1\n\\tag{12}\n$$"),
         ("```{math}\na = 1\n```", "$$\na = 1\n$$"),
-        ("```{prf:theorem} Named\n:label: thm-first\nIt is {value}`gain:.0f`.\n```",
+        ("```{prf:theorem} Named\n:label: thm-first\nIt is 260.\n```",
          "> **Theorem 5** (Named)\n>\n> It is 260."),
         ("```{prf:proof}\nClear.\n```", "> *Proof.*\n>\n> Clear."),
-        (":::{when} rises\nIt rises.\n:::\n:::{when} not rises\nIt falls.\n:::", "It rises."),
         ("````{dropdown} Solution\n```{math}\nb\n```\n````",
          "<details><summary>Solution</summary>\n\n$$\nb\n$$\n\n</details>"),
         ("```{repro-table} page-rows\n```",
@@ -84,12 +70,6 @@ def page(tmp_path):
 )  # fmt: skip
 def test_markdown_becomes_plain(page, text, plain):
     assert page().plain(text) == plain
-
-
-def test_rerun_omits_document_text(page):
-    text = "```{document-only}\nIt holds.\n```\n\nAlways."
-    assert page().plain(text) == "It holds.\n\nAlways."
-    assert page(document=False).plain(text) == "Always."
 
 
 def test_references_become_links(page):
@@ -122,9 +102,9 @@ def test_alt_text_is_text(page, name):
 
 def test_caption_role_is_text(page):
     """A source may be named like a role; it is no number of the book."""
-    named = {"alt": "A line.", "caption": "The source {value}`no-such:d` rises."}
+    named = {"alt": "A line.", "caption": "The source {ref}`no-such` rises."}
     plain = page(figures={"page-line": named}).plain("```{repro-figure} page-line\n```")
-    assert "{value}`no-such:d` rises" in plain
+    assert "{ref}`no-such` rises" in plain
 
 
 def test_rows_become_table(page):
@@ -141,8 +121,3 @@ def test_cited_works_are_listed(page):
     assert page.references() == (
         "- Avrachenkov, Konstantin E., Borkar, Vivek S. A Whittle index. A journal. 2015"
     )
-
-
-def test_missing_number_is_refused(page):
-    with pytest.raises(KeyError):
-        page().plain("{value}`loss`")

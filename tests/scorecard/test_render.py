@@ -9,11 +9,17 @@ from PIL import Image
 
 from scorecard import render, save_figure
 from scorecard.collate import collate
+from scorecard.paths import BOOK
 from scorecard.render import RenderFailed, render_book
+
+PAGE = "ephemeral/four-sources"
 
 
 @pytest.fixture
-def found(start_run):
+def found(start_run, monkeypatch):
+    """Results of a book of one page."""
+    sources = [BOOK / name for name in ("_toc.yml", "profiles/quick.yml", f"{PAGE}.md")]
+    monkeypatch.setattr(render, "source_files", lambda: sources)
     folder = start_run(notebook="ephemeral/four-sources")
     fig, axis = plt.subplots()
     axis.plot([0, 1])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecard.prints import KINDS, Printed
-from scorecard.saving.claims import Claim
+from scorecard.record import Claim
 from scorecard.verdicts import VERDICTS, RecordError, classify_erratum, judge
 
 
@@ -481,6 +481,6 @@ def test_every_verdict_is_one_of_the_list():
 
 
 def test_a_record_survives_its_file():
-    """What `records.json` holds makes the same record again."""
+    """What `record.json` holds makes the same claim again."""
     record = Claim("X-1", [1.0, 2.0], interval=[[0.5, 1.5], [1.5, 2.5]], replications=3)
-    assert Claim("X-1", **record.as_dict()) == record
+    assert Claim(**record.as_dict()) == record

@@ -9,6 +9,7 @@ from analysis.ephemeral import Sources, dual_descent, four_sources, relaxed_prob
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.dual import DualRun
 from book.ephemeral import dual_descent as page
+from scorecard.verdicts import add_words
 from tests.support import verdicts
 
 RULE = (20.0, 0.6)
@@ -24,7 +25,7 @@ def test_verdict_on_method_follows_runs(monkeypatch):
     four = four_sources()
     true = page.claims(found(four))
     assert verdicts(true) == {"A-s-dev-dual": "context"}
-    assert "ends within" in true[0].context
+    assert "ends within" in add_words(true[0]).context
 
     def other_sources(sources, budget, horizon, **options):
         return dual_descent(replace(sources, decay_rate=sources.decay_rate * 2), budget, horizon)
@@ -37,7 +38,7 @@ def test_verdict_on_method_follows_runs(monkeypatch):
 
     for falsified in (other_sources, other_budget, constant_steps):
         monkeypatch.setattr(page, "dual_descent", falsified)
-        assert "ends more than" in page.claims(found(four))[0].context
+        assert "ends more than" in add_words(page.claims(found(four))[0]).context
 
 
 def test_distance_is_from_interval():

@@ -16,6 +16,7 @@ from analysis.ephemeral.theory import equations, formula, growth, relaxation, st
 from analysis.ephemeral.theory.derivation import run_from_above
 from book.ephemeral.model_and_index import Results, claims, collect_grid_values, sample_cases
 from book.ephemeral.model_and_index_figures import describe_lost_digits, find_thresholds
+from scorecard.verdicts import add_words
 from tests.support import assert_all_turn, verdicts
 
 DECAYS, PRICES, DISCOUNTS = (0.2, 0.7), (0.1, 0.4, 0.7), (0.3, 0.9)
@@ -465,7 +466,7 @@ def test_lost_digits_described_at_ends():
 
 def test_duality_gap_turns_words(true, falsified):
     def context(found):
-        return {row.id: row.context for row in claims(found)}["A-r-lagrange"]
+        return {row.id: add_words(row).context for row in claims(found)}["A-r-lagrange"]
 
     dual = relaxation.dual_value
     apart = falsified(

@@ -18,6 +18,7 @@ from book.ephemeral.newer_policies import (
     measure_random_set_gaps,
     select_lasting_gaps,
 )
+from scorecard.verdicts import add_words
 from tests.support import assert_all_turn, verdicts
 
 FOUR, LAW = four_sources(), Utility("exponential")
@@ -89,7 +90,9 @@ def test_verdicts_of_the_document(true):
 
 def test_equal_sources_sentence_follows_gap(true):
     four_types = replace(true, alike=measure_alike_gaps(FOUR, 2, (5, 15)))
-    contexts = [{row.id: row.context for row in page.claims(r)} for r in (true, four_types)]
+    contexts = [
+        {row.id: add_words(row).context for row in page.claims(r)} for r in (true, four_types)
+    ]
     assert "no gap up to rounding" in contexts[0]["A-s-asym-ww"]
     assert "gaps of up to" in contexts[1]["A-s-asym-ww"]
 

@@ -36,6 +36,7 @@ from book.ephemeral.stochastic_arrivals import (
     simulate_items,
     tabulate_rewards,
 )
+from scorecard.verdicts import add_words
 from tests.support import assert_all_turn, verdicts
 
 OPTIONS = {"initial_state": "fresh", "warm_up": 20}
@@ -153,7 +154,9 @@ def test_order_verdict_names_exceptions():
     assert verdicts(claims(with_the_same_form(true)))["A-s-order"] == "holds"
     tied = with_rewards(true, "deterministic", whittle="greedy")
     worse = with_rewards(true, "deterministic", whittle="round-robin")
-    words = [{row.id: row for row in claims(r)}["A-s-order"].condition for r in (tied, worse)]
+    words = [
+        add_words({row.id: row for row in claims(r)}["A-s-order"]).condition for r in (tied, worse)
+    ]
     assert "for deterministic ones no difference from greedy is seen" in words[0]
     assert "for deterministic ones the index earns less than greedy" in words[1]
     assert verdicts(claims(with_the_same_form(tied)))["A-s-order"] == "holds under"

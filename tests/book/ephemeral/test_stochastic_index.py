@@ -33,6 +33,7 @@ from book.ephemeral.stochastic_index import (
     solve_printed_average,
     tabulate_policy_rewards,
 )
+from scorecard.verdicts import add_words
 from tests.support import assert_all_turn, verdicts
 
 NEARLY_FLUID = Arrivals(Sources([1e5], [1e-5], [0.7]), Utility("deterministic"))
@@ -302,7 +303,10 @@ def test_numerical_verdict_follows_simulation():
     curve = true.curves[250.0][0]
     closed = replace(curve, index=whittle_index(one, curve.state[:, None])[:, 0])
     wrong = replace(true, check=checked(closed, true.check))
-    words = [{row.id: row for row in claims(r)}["A-s-dev-numerics"].context for r in (true, wrong)]
+    words = [
+        add_words({row.id: row for row in claims(r)}["A-s-dev-numerics"]).context
+        for r in (true, wrong)
+    ]
     assert "which agrees with simulated" in words[0]
     assert "differs from simulated" in words[1]
 

@@ -4,6 +4,7 @@ import pytest
 
 from analysis.restarts.instances import example_queues
 from book.restarts.restart_applications import claims, tabulate_arms
+from scorecard.verdicts import add_words
 from tests.support import verdicts
 
 COSTS = {"optimum": 2.0, "index policy": 2.01, "worst state first": 3.0}
@@ -12,7 +13,7 @@ COSTS = {"optimum": 2.0, "index policy": 2.01, "worst state first": 3.0}
 def test_applications_in_context():
     found = claims(COSTS, COSTS)
     assert set(verdicts(found).values()) == {"context"}
-    said = {claim.id: claim.context for claim in found}
+    said = {claim.id: add_words(claim).context for claim in found}
     assert "0.50% above the exact optimum, worst state first 50.0%" in said["C-app-machine"]
 
 

@@ -6,6 +6,7 @@ import pytest
 from analysis.restarts.systems import exact_costs, myopic_gaps
 from book.restarts.restart_myopic import claims, select_losses, tabulate_savings
 from book.restarts.shared import printed_ticks
+from scorecard.verdicts import add_words
 from tests.support import assert_turns, verdicts
 
 SETTING = {"seed": 0, "instances": 2, "states": 25, "paths": 10, "epochs": 30, "jobs": 1}
@@ -60,7 +61,7 @@ def test_inputs_turn_with_axes(true, cells):
 
 
 def test_conclusion_counts_computed_systems(true):
-    said = {claim.id: claim.context for claim in claims(**true)}["C-concl-myopic"]
+    said = {claim.id: add_words(claim).context for claim in claims(**true)}["C-concl-myopic"]
     cells = true["cells"]
     assert f"Of {len(cells)} systems" in said
     assert f"better on {(cells.low > 0).sum()} and worse on {(cells.high < 0).sum()}" in said

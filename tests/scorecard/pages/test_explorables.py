@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from bs4 import BeautifulSoup
 
 from scorecard.collate import DATA
 from tests.scorecard.pages.test_sphinx_ext import EVIL, built
@@ -68,10 +69,14 @@ def test_a_page_without_a_notebook_names_one_and_what_is_replaced(stage, monkeyp
 
 
 def test_a_sentence_is_tied_to_an_explorable(stage, monkeypatch):
-    roles = "{sets}`explore-it M page-one:.1f`, {follows}`explore-it gain page-one:.3f`"
+    sets = "{number}`1.5 <sets page-one:.1f explore-it M>`"
+    roles = f"{sets}, {{number}}`1.500 <follows page-one:.3f explore-it gain>`"
     text = render(stage, monkeypatch, f"# A page\n\nWith {roles}.\n")
-    assert 'data-sets="explore-it" data-control="M">1.5</span>' in text
-    assert 'data-follows="explore-it" data-number="gain" data-decimals="3">1.500</span>' in text
+    sets, follows = BeautifulSoup(text, "lxml").select(".book-value")
+    assert (sets["data-sets"], sets["data-control"], sets.text) == ("explore-it", "M", "1.5")
+    assert (follows["data-follows"], follows["data-number"]) == ("explore-it", "gain")
+    assert (follows["data-decimals"], follows.text) == ("3", "1.500")
+    assert follows["data-value"] == "page-one:.3f"
 
 
 def test_scripts_are_deferred_in_the_order_of_their_needs(stage, monkeypatch):

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from scorecard.collate import DATA
-from scorecard.pages import conditional
+from scorecard.pages import rerun
 from scorecard.running.parameters import Parameter, Relation
 
 PARAMETERS = [
@@ -28,7 +28,7 @@ def built(tmp_path, monkeypatch):
     relation = Relation.parse("len(kernels) < 4", "there is room for <three>")
     declared = {p.name: p for p in PARAMETERS}
     notebook = SimpleNamespace(name="page", parameters=declared, relations=[relation])
-    monkeypatch.setattr(conditional, "find_notebook", lambda name: notebook)
+    monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
 
     def build(address, document=False, files=None, name="part/page", **mine):
         (tmp_path / "page.md").write_text("# A page\n\nWords.\n")

@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from scorecard.collate import DATA
-from scorecard.pages import conditional, results, scorecard
+from scorecard.pages import rerun, scorecard
 from scorecard.pages.scorecard import TEMPLATES, _explain_verdict, format_computed
 from scorecard.prints import Document, Printed
 from scorecard.run import DIGITS, FORMATS
@@ -42,7 +42,7 @@ def built(folder, page, monkeypatch):
     """Render one page and return its HTML; Sphinx must have nothing to say of it."""
     parameter = Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled")
     notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter}, relations=[])
-    monkeypatch.setattr(conditional, "find_notebook", lambda name: notebook)
+    monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
     settings = {
         "extensions": ["myst_parser", "scorecard.pages.sphinx_ext"],
         "myst_enable_extensions": ["dollarmath", "colon_fence"],
@@ -72,36 +72,6 @@ def test_a_page_says_how_it_is_rerun_and_folds_its_parameters(tmp_path, monkeypa
 BUDGET = {"budget": 1}
 #: A rerun's page, where no book is built.
 BOOK = {"address": "", "targets": {}, "numbers": {}}
-WHEN = """# A page
-
-:::{when} page-rises
-It rises.
-:::
-
-:::{when} not page-rises
-It does not rise.
-:::
-"""
-
-
-@pytest.mark.parametrize(("rises", "said"), [(True, "It rises."), (False, "It does not rise.")])
-def test_a_sentence_is_bound_to_the_predicate_that_it_states(tmp_path, monkeypatch, rises, said):
-    (tmp_path / "page.md").write_text(WHEN)
-    data = {"runs": {}, "document": True, "profile": "paper"}
-    data["values"] = {"page-rises": {"value": rises}}
-    (tmp_path / DATA).write_text(json.dumps(data))
-    text = built(tmp_path, "page", monkeypatch)
-    assert re.findall(r"<p>(It [^<]*)</p>", text) == [said]
-
-
-@pytest.mark.parametrize("argument", ["page-value", "page-unknown", "unless page-rises"])
-def test_a_sentence_without_a_predicate_is_refused(tmp_path, monkeypatch, argument):
-    (tmp_path / "page.md").write_text(WHEN.replace("not page-rises", argument))
-    data = {"runs": {}, "document": True, "profile": "paper"}
-    data["values"] = {"page-rises": {"value": True}, "page-value": {"value": 1}}
-    (tmp_path / DATA).write_text(json.dumps(data))
-    with pytest.raises(AssertionError, match=argument.split()[-1]):
-        built(tmp_path, "page", monkeypatch)
 
 
 def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monkeypatch):
@@ -176,12 +146,11 @@ def tables(tmp_path, monkeypatch):
     (tmp_path / "part").mkdir()
     names = ("verdicts", "scorecard", "coverage", "bases", "errata", "build-info")
     (tmp_path / "part/page.md").write_text(
-        "# A page\n\nIt is {printed}`X-1`.\n\n"
+        "# A page\n\nIt is {number}`254.66 <printed X-1>`.\n\n"
         + "".join(f"```{{{name}}}\n```\n\n" for name in names)
     )
     (tmp_path / DATA).write_text(json.dumps(data))
-    for module in (scorecard, results):
-        monkeypatch.setattr(module, "printed_rows", lambda: rows)
+    monkeypatch.setattr(scorecard, "printed_rows", lambda: rows)
     monkeypatch.setattr(scorecard, "documents", lambda: documents)
     functions = {"X-1": "book.robots.robots_open:claims"}
     monkeypatch.setitem(

@@ -12,7 +12,6 @@ from scorecard.paths import ROOT
 from scorecard.running import runner
 from scorecard.running.notebooks import Notebook, OwnFile, all_notebooks
 from scorecard.running.preload import LIBRARIES
-from scorecard.saving import words
 
 PAGE = """---
 jupytext:
@@ -142,18 +141,15 @@ def test_new_import_changes_key(key, tmp_path):
     assert len({before, with_data, key()}) == 3
 
 
-def test_verdict_words_change_own_page(key, tmp_path, monkeypatch):
-    folder = tmp_path / "sample/data/verdicts"
-    monkeypatch.setattr(words, "FOLDER", folder)
-    folder.mkdir()
+def test_words_and_errata_keep_key(key, tmp_path):
     before = key()
-    path = folder / "a-document.yml"
-    path.write_text("another-page:\n  X-1:\n    evidence: words\n")
+    for name in ("verdicts/a-document.yml", "errata/a-document.csv", "no_erratum.csv"):
+        path = tmp_path / "book/published" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("words\n")
     assert key() == before
-    path.write_text(path.read_text() + "page:\n  X-2:\n    evidence: words\n")
-    with_words = key()
-    path.write_text(path.read_text() + "    condition: more words\n")
-    assert len({before, with_words, key()}) == 3
+    (tmp_path / "book/published/other.csv").write_text("a row\n")
+    assert key() != before
 
 
 def test_parameters_change_key(key):

@@ -99,9 +99,8 @@ def play_kernel(kernels, folder):
     facts = json.loads((folder / "run.json").read_text())
     number = facts["parameters"]["number"]
     value = {"value": number, "interval": None, "replications": None}
-    write_json(
-        folder / "records.json", {"records": {}, "values": {f"{facts['notebook']}-value": value}}
-    )
+    values = {f"{facts['notebook']}-value": value}
+    write_json(folder / "record.json", {"claims": [], "values": values})
     nbformat.write(nbformat.read(folder / "input.ipynb", 4), folder / "notebook.ipynb")
     (folder / "cpu.txt").write_text("0.1\n")
     return ""
@@ -354,7 +353,7 @@ def test_second_build_is_refused(played, capsys, tmp_path, monkeypatch):
 
 def test_hungry_notebook_fails_alone(book, capsys):
     """With a real kernel, whose address space is limited."""
-    code = "from pathlib import Path\nbytes(number * 2**30)\nPath('records.json').write_text('%s')"
+    code = "from pathlib import Path\nbytes(number * 2**30)\nPath('record.json').write_text('%s')"
     values = '{"records": {}, "values": {"x-" + str(number): {"value": number}}}'
     book.write(1, "import json\n" + code.replace("'%s'", f"json.dumps({values})"))
     (book.source / "second.md").write_text(SOURCE % ("second", 9, code))

@@ -1,19 +1,31 @@
-"""`Claim`: the book's result for one printed row, with the evidence for its verdict.
+"""The record of a run: the claims of a page on printed rows, and the numbers that it saves.
 
-The study of a page returns a list of `Claim`; `scorecard.verdicts` judges each. A claim
-depends on nothing but its fields, so that a test can make the claims of a falsified model and check
-that the verdicts change.
+``record.json`` of a run is ``{"values": {}, "claims": []}``. A notebook writes it with
+`record_claims` and `save_value`; `scorecard.collate` reads it. A claim depends on nothing but its
+fields, so that a test can make the claims of a falsified model and check that the verdicts change.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal
 
-from scorecard.run import DIGITS
+from scorecard.prints import printed_rows
+from scorecard.run import DIGITS, by_hand, run_facts, run_folder, unchanged_by_hand, write_json
 
+#: File of a run.
+RECORD = "record.json"
+#: Text fields of a claim, which stand in files; the last is a list of sentences.
+WORDS = (
+    "condition", "evidence", "because", "missing", "context", "leaves_open", "experiment",
+    "reading", "assumes",
+)  # fmt: skip
+#: Greatest length of a text among the numbers, such as the name of a distribution.
+LONGEST_NAME = 48
 Number = float | int
 Basis = Literal["computed", "proved", "proved, machine-checked", "judged", "context", ""]
 MACHINE_CHECKED: Basis = "proved, machine-checked"
@@ -71,6 +83,11 @@ class Claim:
     experiment, reading : str, optional
         The document's experiment that the row belongs to, and the reading of its unprinted choices
         under which the row is judged. All rows of one experiment have one reading.
+    numbers : mapping of str to any, optional
+        Named numbers for the words of the row, which `scorecard.verdicts.add_words` fills in; None
+        once that is done, or if the texts above are given as they are.
+    conditional : bool
+        False to leave out the condition in the row's words, because the row holds without it.
 
     Raises
     ------
@@ -98,6 +115,8 @@ class Claim:
     context: str = ""
     experiment: str = ""
     reading: str = ""
+    numbers: Mapping[str, Any] | None = None
+    conditional: bool = True
 
     def __post_init__(self) -> None:
         """Convert NumPy values to Python's, fill in the default basis, and check the fields."""
@@ -110,11 +129,13 @@ class Claim:
             "independent": convert_value(self.id, self.independent),
             "alternatives": tuple(convert_value(self.id, entry) for entry in self.alternatives),
             "assumes": _check_sentences(self.id, self.assumes),
-            "basis": self.basis or self._default_basis(),
         }
+        if self.numbers is None:
+            plain["basis"] = self.basis or self._default_basis()
         for name, value in plain.items():
             object.__setattr__(self, name, value)
-        self._check_basis()
+        if self.numbers is None:
+            self._check_basis()
 
     def _default_basis(self) -> Basis:
         if self.context:
@@ -141,8 +162,75 @@ class Claim:
             raise ValueError(f"{self.id}: alternatives need the choices they differ from: assumes")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields except the id, as `records.json` stores them."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "id"}
+        """Return the id and the fields that differ from their defaults, as a record has them."""
+        return {
+            f.name: value
+            for f in fields(self)
+            if (value := getattr(self, f.name)) != f.default or f.name == "id"
+        }
+
+
+def claim(
+    id: str,
+    value: Any = None,
+    *,
+    outcome: str = "",
+    condition: bool = True,
+    numbers: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> Claim:
+    """Make the claim on a row whose words stand in ``book/published/verdicts``.
+
+    Parameters
+    ----------
+    id, value : str and any
+        As in `Claim`.
+    outcome : str, optional
+        A word that the templates call ``outcome``, where more than two texts are told apart.
+    condition : bool
+        False to leave out the condition in the file, because the row holds without it.
+    numbers : mapping of str to any, optional
+        What the words name: numbers, short names, and lists or mappings of these. A mapping becomes
+        a list of pairs `name` and `value`.
+    **fields
+        Fields of `Claim` other than `WORDS`.
+
+    Returns
+    -------
+    Claim
+
+    Raises
+    ------
+    ValueError
+        Naming the row: if there is no such row, `fields` has one of `WORDS`, or a number is none.
+    """
+    misplaced = sorted({*fields} & {*WORDS})
+    if misplaced:
+        raise ValueError(f"{id}: {misplaced[0]} belongs in a file of verdicts/, not in code")
+    if id not in printed_rows():
+        raise ValueError(f"id must name a row of book/published, got {id!r}")
+    given = dict(numbers or {}) | ({"outcome": outcome} if outcome else {})
+    named = {name: _convert_word(f"{id}: {name}", number) for name, number in given.items()}
+    return Claim(id, value, numbers=named, conditional=condition, **fields)
+
+
+def _convert_word(what: str, value: Any) -> Any:
+    """Return what words may name as JSON's types; raise ValueError for any other."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, Mapping):
+        value = [{"name": name, "value": entry} for name, entry in value.items()]
+    if isinstance(value, list | tuple):
+        return [
+            {name: _convert_word(what, field) for name, field in entry.items()}
+            if isinstance(entry, Mapping)
+            else _convert_word(what, entry)
+            for entry in value
+        ]
+    if isinstance(value, str) and value.strip() and len(value) <= LONGEST_NAME:
+        return value
+    if not isinstance(value, int | float):
+        raise ValueError(f"{what} must be a number or a short name, got {value!r:.80}")
+    return convert_value(what, value)
 
 
 def check_interval(id: str, interval: Any, replications: Any) -> tuple[Any, int | None]:
@@ -183,3 +271,113 @@ def _check_sentences(id: str, assumes: Sequence[str]) -> tuple[str, ...]:
     if isinstance(assumes, str) or not all(isinstance(s, str) and s for s in assumes):
         raise ValueError(f"{id}: assumes must be a tuple of sentences, got {assumes!r}")
     return tuple(assumes)
+
+
+_claims: dict[str, Claim] = {}
+_values: dict[str, dict[str, Any]] = {}
+
+
+def record_claims(claims: Iterable[Claim]) -> None:
+    """Save the claims of a page on printed rows, for `scorecard.verdicts` to judge.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        One claim a row. They are saved also by a rerun with other parameters than the documents',
+        but its pages and the scorecard do not show them.
+
+    Raises
+    ------
+    ValueError
+        If there is no such row, or it was recorded before.
+    """
+    for claim in claims:
+        if claim.id not in printed_rows():
+            raise ValueError(f"id must name a row of book/published, got {claim.id!r}")
+        if claim.id in _claims and not by_hand():
+            raise ValueError(f"id {claim.id!r} was recorded before in this notebook")
+        _claims[claim.id] = claim
+    _write()
+
+
+def save_value(
+    id: str,
+    value: Number,
+    *,
+    interval: tuple[Number, Number] | None = None,
+    replications: int | None = None,
+) -> None:
+    """Save a number of the book's own, which prose quotes by its id.
+
+    Parameters
+    ----------
+    id : str
+        Name of the number, unique in the book; by custom it starts with the notebook's name.
+    value : number
+        The number.
+    interval, replications : pair and int, optional
+        Confidence interval of a Monte Carlo value, and the replications behind it.
+
+    Raises
+    ------
+    ValueError
+        If the id was used before, the number is not finite, or an interval is not low to high
+        with the number of replications behind it.
+    """
+    if id in _values and not by_hand():
+        raise ValueError(f"id {id!r} was saved before in this notebook")
+    number = convert_value(id, value)
+    pair, count = check_interval(id, interval, replications)
+    _values[id] = {"value": number, "interval": pair, "replications": count}
+    _write()
+
+
+def save_values(prefix: str, values: Mapping[str, Number]) -> None:
+    """Save several numbers of the book's own, each under a common prefix and its own name.
+
+    Parameters
+    ----------
+    prefix : str
+        What the ids begin with, by custom the notebook's name: a value `gain` of the page
+        `four-sources` has the id ``four-sources-gain``.
+    values : mapping of str to number
+        The numbers, by name.
+
+    Raises
+    ------
+    ValueError
+        As `save_value` does.
+    """
+    for name, value in values.items():
+        save_value(f"{prefix}-{name}", value)
+
+
+def read_saved_numbers(prefix: str) -> dict[str, float]:
+    """Return the values saved in this notebook whose ids have a prefix, by id without the prefix.
+
+    For sentences that depend on many numbers.
+    """
+    return {
+        id.removeprefix(prefix): entry["value"]
+        for id, entry in _values.items()
+        if id.startswith(prefix)
+    }
+
+
+def is_document_run() -> bool:
+    """Whether this run has the documents' own parameters, not those of a reader's rerun."""
+    return unchanged_by_hand() if by_hand() else bool(run_facts()["document"])
+
+
+def _write() -> None:
+    content = {"values": _values, "claims": [claim.as_dict() for claim in _claims.values()]}
+    # In one line, which is faster: it is written again after each of hundreds of values.
+    aside = run_folder() / f".{RECORD}~"
+    write_json(aside, content, indent=None)
+    aside.replace(run_folder() / RECORD)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return the record of a run: its ``values`` by id, and its ``claims``."""
+    path = folder / RECORD
+    return dict(json.loads(path.read_bytes())) if path.exists() else {"values": {}, "claims": []}

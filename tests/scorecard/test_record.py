@@ -1,4 +1,4 @@
-"""What a notebook may record, and how it is kept."""
+"""What a claim takes, what a notebook may record, and how it is kept."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from scorecard import is_document_run, save_value
+from scorecard import Claim, is_document_run, save_value
 from scorecard.run import VARIABLE, run_facts
 from tests.support import record
 
@@ -14,13 +14,14 @@ ROW, OTHER = "A-r-17979", "A-r-25466"
 
 
 def kept(folder):
-    return json.loads((folder / "records.json").read_text())
+    content = json.loads((folder / "record.json").read_text())
+    return content | {"claims": {claim["id"]: claim for claim in content["claims"]}}
 
 
 def test_a_record_is_kept_with_its_fields(start_run):
     folder = start_run()
     record(ROW, 179.8, interval=(179.0, 180.5), replications=10)
-    entry = kept(folder)["records"][ROW]
+    entry = kept(folder)["claims"][ROW]
     assert entry["value"] == 179.8
     assert entry["interval"] == [179.0, 180.5]
     assert entry["replications"] == 10
@@ -39,10 +40,10 @@ def test_numpy_values_are_kept_as_plain_numbers(start_run):
     save_value("own-number", np.float64(2.5))
     save_value("own-truth", np.bool_(True))
     content = kept(folder)
-    assert content["records"][ROW]["replications"] == 10
-    assert content["records"][ROW]["interval"] == pytest.approx([0.225, 8.775])
-    assert content["records"][OTHER]["value"] == [1.0, 2.0]
-    assert content["records"][OTHER]["interval"] == [[1.0, 1.0], [0.0, 1.0]]
+    assert content["claims"][ROW]["replications"] == 10
+    assert content["claims"][ROW]["interval"] == pytest.approx([0.225, 8.775])
+    assert content["claims"][OTHER]["value"] == [1.0, 2.0]
+    assert content["claims"][OTHER]["interval"] == [[1.0, 1.0], [0.0, 1.0]]
     assert content["values"]["own-number"]["value"] == 2.5
     assert content["values"]["own-truth"]["value"] is True
 
@@ -53,9 +54,9 @@ def test_the_same_records_give_the_same_bytes(start_run):
     record(ROW, 1.5)
     record(OTHER, 0.1 + 0.2)
     second = start_run("second", notebook=page)
-    record(OTHER, 0.1 + 0.2)
     record(ROW, 1.5)
-    assert (first / "records.json").read_bytes() == (second / "records.json").read_bytes()
+    record(OTHER, 0.1 + 0.2)
+    assert (first / "record.json").read_bytes() == (second / "record.json").read_bytes()
 
 
 def test_an_unknown_row_is_refused_by_name(start_run):
@@ -69,7 +70,7 @@ def test_a_row_is_recorded_once(start_run):
     record(ROW, 1.0)
     with pytest.raises(ValueError, match="recorded before"):
         record(ROW, 2.0)
-    assert kept(folder)["records"][ROW]["value"] == 1.0
+    assert kept(folder)["claims"][ROW]["value"] == 1.0
     save_value("own-number", 1.0)
     with pytest.raises(ValueError, match="saved before"):
         save_value("own-number", 2.0)
@@ -82,7 +83,7 @@ def test_only_finite_numbers_are_values(start_run, value):
         record(ROW, value)
     with pytest.raises(ValueError, match="own-number"):
         save_value("own-number", value)
-    assert not (folder / "records.json").exists()
+    assert not (folder / "record.json").exists()
 
 
 def test_interval_and_replications_go_together(start_run):
@@ -118,7 +119,7 @@ def test_by_hand_a_cell_may_run_twice(start_run, monkeypatch, tmp_path):
     run_facts.cache_clear()
     record(ROW, 1.0)
     record(ROW, 2.0)
-    assert kept(tmp_path / "_output")["records"][ROW]["value"] == 2.0
+    assert kept(tmp_path / "_output")["claims"][ROW]["value"] == 2.0
     assert is_document_run()
     main = sys.modules["__main__"]
     monkeypatch.setattr(main, "DOCUMENTS_PARAMETERS", {"budget": 1}, raising=False)
@@ -131,3 +132,55 @@ def test_by_hand_a_cell_may_run_twice(start_run, monkeypatch, tmp_path):
 def test_a_notebook_knows_whose_parameters_it_has(start_run, document):
     start_run(document=document)
     assert is_document_run() is document
+
+
+@pytest.mark.parametrize(
+    ("fields", "basis"),
+    [
+        ({"value": 1.5}, "computed"),
+        ({"figure": "states"}, "computed"),
+        ({"value": True, "evidence": "words"}, "computed"),
+        ({"value": True, "proof": "the-theorem"}, "proved"),
+        ({"value": True, "basis": "judged"}, "judged"),
+        ({"context": "motivation"}, "context"),
+        ({"missing": "the law"}, ""),
+        ({"value": 1.5, "missing": "the law"}, "computed"),
+    ],
+)
+def test_the_basis_follows_from_the_fields_where_it_is_not_said(fields, basis):
+    assert Claim("X-1", **fields).basis == basis
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"value": True, "basis": "believed"},
+        {"value": True, "basis": "proved"},
+        {"value": True, "basis": "judged", "proof": "the-theorem"},
+        {"value": True, "basis": "context"},
+        {"basis": "computed", "context": "words"},
+    ],
+)
+def test_a_basis_that_contradicts_the_fields_is_refused(fields):
+    with pytest.raises(ValueError, match="X-1: basis"):
+        Claim("X-1", **fields)
+
+
+@pytest.mark.parametrize("assumes", ["a sentence", ("",), (1,)])
+def test_choices_are_sentences(assumes):
+    with pytest.raises(ValueError, match="X-1: assumes must be a tuple of sentences"):
+        Claim("X-1", 1.0, assumes=assumes)
+
+
+def test_alternatives_are_alternatives_to_something():
+    with pytest.raises(ValueError, match="X-1: alternatives need the choices"):
+        Claim("X-1", 1.0, alternatives=[1.0])
+
+
+def test_numpy_values_become_plain_ones():
+    claim = Claim(
+        "X-1", np.float64(1 / 3), explained=np.float64(2 / 3), assumes=["a"], alternatives=np.eye(1)
+    )
+    assert (claim.value, claim.explained) == (0.333333333, 0.666666667)
+    assert (claim.assumes, claim.alternatives) == (("a",), ([1.0],))
+    assert isinstance(Claim("X-1", np.bool_(True)).value, bool)

@@ -5,10 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
+from scorecard import verdicts as words
+from scorecard.collate import CollationError, collate
 from scorecard.prints import documents, printed_rows
+from scorecard.record import WORDS, Claim, claim, record_claims
 from scorecard.running.notebooks import all_notebooks
-from scorecard.saving import records, words
-from scorecard.saving.words import claim
+from scorecard.verdicts import add_words
 
 STATEMENT, SECOND, NUMBER = "C-suboptimal", "C-curse", "C-beta"
 FILE = """
@@ -16,7 +18,7 @@ FILE = """
 restart-model:
   C-suboptimal:
     condition: costs are positive
-    evidence: above the optimum on {beaten} of {systems} systems
+    evidence: above the optimum on {{ beaten }} of {{ systems }} systems
 """
 
 
@@ -33,13 +35,17 @@ def write(tmp_path, monkeypatch):
     words.read_entries.cache_clear()
 
 
+def worded(*args, **fields):
+    return add_words(claim(*args, **fields))
+
+
 def entry(evidence, more=""):
     return f"restart-model:\n  {STATEMENT}:\n    evidence: {evidence}\n{more}"
 
 
 def test_numbers_stand_in_the_words_of_the_row(write):
     write(FILE)
-    said = claim(STATEMENT, True, numbers={"beaten": np.int64(3), "systems": 9})
+    said = worded(STATEMENT, True, numbers={"beaten": np.int64(3), "systems": 9})
     assert said.evidence == "above the optimum on 3 of 9 systems"
     assert said.condition == "costs are positive"
     assert said.value is True
@@ -47,45 +53,41 @@ def test_numbers_stand_in_the_words_of_the_row(write):
 
 def test_a_condition_is_left_out_where_the_study_finds_it_needless(write):
     write(FILE)
-    said = claim(STATEMENT, True, condition=False, numbers={"beaten": 3, "systems": 9})
+    said = worded(STATEMENT, True, condition=False, numbers={"beaten": 3, "systems": 9})
     assert said.condition == ""
     write(entry("words"))
     with pytest.raises(ValueError, match=r"C-suboptimal: condition=False"):
-        claim(STATEMENT, True, condition=False)
+        worded(STATEMENT, True, condition=False)
 
 
 def test_words_differ_by_outcome(write):
-    write(entry("{holds: 'on {n} systems', fails: nowhere, tied: at a tie}"))
-    assert claim(STATEMENT, True, numbers={"n": 2}).evidence == "on 2 systems"
-    assert claim(STATEMENT, False, numbers={"n": 2}).evidence == "nowhere"
-    assert claim(STATEMENT, True, outcome="tied").evidence == "at a tie"
-    with pytest.raises(ValueError, match=r"C-suboptimal: outcome must be one of .* got 'odd'"):
-        claim(STATEMENT, True, outcome="odd")
-    write(entry("words"))
-    with pytest.raises(ValueError, match="C-suboptimal: outcome must be"):
-        claim(STATEMENT, True, outcome="tied")
+    write(entry("{holds: 'on {{ n }} systems', fails: nowhere}"))
+    assert worded(STATEMENT, True, numbers={"n": 2}).evidence == "on 2 systems"
+    assert worded(STATEMENT, False, numbers={"n": 2}).evidence == "nowhere"
+    write(entry("""'{% if outcome == "tied" %}at a tie{% else %}elsewhere{% endif %}'"""))
+    assert worded(STATEMENT, True, outcome="tied").evidence == "at a tie"
+    assert worded(STATEMENT, True, outcome="odd").evidence == "elsewhere"
 
 
-def test_a_list_has_a_template_for_each_item(write):
-    lists = "    lists:\n      least: {each: '{name} {value:.2f}', between: '; '}\n"
-    write(entry("'by generator: {least}'", lists))
-    said = claim(STATEMENT, True, numbers={"least": {"lazy": 1.0, "busy": 2.5}}).evidence
-    assert said == "by generator: lazy 1.00; busy 2.50"
-    write(entry("at {least}", "    lists:\n      least: {each: '{a}/{b}'}\n"))
-    pairs = [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
-    assert claim(STATEMENT, True, numbers={"least": pairs}).evidence == "at 1/2, 3/4"
+def test_lists_and_mappings_are_written_out(write):
+    loop = "{% for item in least %}{{ item.name }} {{ item.value | fmt('.2f') }}; {% endfor %}"
+    write(entry(f'"by generator: {loop}"'))
+    words_of = worded(STATEMENT, True, numbers={"least": {"lazy": 1.0, "busy": 2.5}}).evidence
+    assert words_of == "by generator: lazy 1.00; busy 2.50; "
+    write(entry("""at {{ ends | map("fmt", ".1f") | join(" and ") }}"""))
+    assert worded(STATEMENT, True, numbers={"ends": np.arange(2)}).evidence == "at 0.0 and 1.0"
 
 
 def test_rows_share_an_entry(write):
     choices = "    assumes: [a choice of all]\n"
     others = f"  {STATEMENT}:\n    condition: costs are positive\n    assumes: [its own]\n"
     write(entry("words", choices + others).replace(STATEMENT, "C-*", 1))
-    said = claim(STATEMENT, True)
+    said = worded(STATEMENT, True)
     assert (said.condition, said.evidence) == ("costs are positive", "words")
     assert said.assumes == ("a choice of all", "its own")
-    assert (claim(SECOND, True).condition, claim(SECOND, True).evidence) == ("", "words")
+    assert (worded(SECOND, True).condition, worded(SECOND, True).evidence) == ("", "words")
     write(entry("of both").replace(STATEMENT, f"{STATEMENT} {SECOND}"))
-    assert claim(STATEMENT, True).evidence == claim(SECOND, True).evidence == "of both"
+    assert worded(STATEMENT, True).evidence == worded(SECOND, True).evidence == "of both"
 
 
 def test_an_asterisk_fits_rows_of_the_document_alone(write):
@@ -97,24 +99,23 @@ def test_an_asterisk_fits_rows_of_the_document_alone(write):
 @pytest.mark.parametrize(
     ("template", "number", "said"),
     [
-        ("'{n:.0%}'", 0.5, "50%"),
-        ("'{n:pluralise arm}'", 1, "1 arm"),
-        ("'{n:pluralise story stories}'", 2, "2 stories"),
-        ("'{n:range .1f}'", (1, 2), "1.0 to 2.0"),
-        ("'{n:plus_minus}'", (2.5, 0.031), "2.50 ± 0.03"),
-        ("'{n:plus_minus 1}'", (2.5, 0.31), "2.5 ± 0.3"),
-        ("set {{{n}}}", 3, "set {3}"),
+        ("'{{ n | fmt(\".0%\") }}'", 0.5, "50%"),
+        ("'{{ n | pluralise(\"arm\") }}'", 1, "1 arm"),
+        ('\'{{ n | pluralise("story", "stories") }}\'', 2, "2 stories"),
+        ("'{{ n | range(\".1f\") }}'", (1, 2), "1.0 to 2.0"),
+        ("'{{ n | plus_minus }}'", (2.5, 0.031), "2.50 ± 0.03"),
+        ("'{{ n | plus_minus(1) }}'", (2.5, 0.31), "2.5 ± 0.3"),
     ],
 )
 def test_numbers_are_written_as_the_template_says(write, template, number, said):
     write(entry(template))
-    assert claim(STATEMENT, True, numbers={"n": number}).evidence == said
+    assert worded(STATEMENT, True, numbers={"n": number}).evidence == said
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"beaten": 3}, "C-suboptimal: a template names 'systems', which is not given"),
+        ({"beaten": 3}, "C-suboptimal: 'systems' is undefined"),
         ({"beaten": 3, "systems": 9, "x": 1}, "C-suboptimal: no template names the number 'x'"),
         ({"beaten": "a sentence " * 5, "systems": 9}, "must be a number or a short name"),
         ({"beaten": {1, 2}, "systems": 9}, "must be a number or a short name"),
@@ -125,23 +126,23 @@ def test_numbers_are_written_as_the_template_says(write, template, number, said)
 def test_numbers_and_templates_fit_each_other(write, given, message):
     write(FILE)
     with pytest.raises(ValueError, match=message):
-        claim(STATEMENT, True, numbers=given)
+        worded(STATEMENT, True, numbers=given)
 
 
 def test_a_row_that_needs_words_has_some(write):
     write(FILE)
     with pytest.raises(ValueError, match=r"C-curse: a claim needs words in .*/restarts-slides"):
-        claim(SECOND, True)
-    assert claim(NUMBER, 0.95).evidence == ""
+        worded(SECOND, True)
+    assert worded(NUMBER, 0.95).evidence == ""
     with pytest.raises(ValueError, match="id must name a row"):
         claim("C-none", True)
 
 
-@pytest.mark.parametrize("field", [f for f in words.WORDS if f != "condition"])
+@pytest.mark.parametrize("field", [f for f in WORDS if f != "condition"])
 def test_words_from_a_study_are_refused(write, field):
     write(FILE)
     with pytest.raises(ValueError, match=f"C-suboptimal: {field} belongs in a file"):
-        claim(STATEMENT, True, numbers={"beaten": 3, "systems": 9}, **{field: "words"})
+        worded(STATEMENT, True, numbers={"beaten": 3, "systems": 9}, **{field: "words"})
 
 
 @pytest.mark.parametrize(
@@ -161,18 +162,12 @@ def test_words_from_a_study_are_refused(write, field):
         (entry("{}"), "a template must be one line"),
         (entry("1.5"), "a template must be one line"),
         (entry("|\n      two\n      lines"), "a template must be one line"),
-        (entry("on {n of them"), "C-suboptimal: "),
-        (entry("on {n.real} of them"), "C-suboptimal: a field must be a plain name"),
-        (entry("on {} of them"), "a field must be a plain name"),
-        (entry("on {n!r} of them"), "a field must be a plain name"),
+        (entry("on {{ n of them"), "C-suboptimal: "),
+        (entry("on {{ n | odd }} of them"), "C-suboptimal: No filter named 'odd'"),
+        (entry("{holds: x, tied: y}"), "texts are told apart as holds and fails"),
         (entry("words", "    evidnce: words\n"), "C-suboptimal: a field must be one of"),
         (entry("words", "    assumes: a choice\n"), "assumes must be a list"),
         (entry("words", "    assumes: ['']\n"), "a template must be one line"),
-        (entry("words", "    lists: {n: {each: '{value}'}}\n"), "no template names the list 'n'"),
-        (
-            entry("a {n}", "    lists: {n: {item: '{value}'}}\n"),
-            "a list needs .each. and ",
-        ),
         (
             entry("words").replace("suboptimal", "*-none"),
             r"2019 has no row C-\*-none",
@@ -190,11 +185,6 @@ def test_words_from_a_study_are_refused(write, field):
         (FILE + "restart-myopic:\n  C-sub*:\n    context: x\n", "C-sub.* under the page restart-m"),
         ("restart-model:\n  C-suboptimal: {}\n", "must be 'name: value' lines"),
         ("restart-model:\n", "must be 'name: value' lines"),
-        (
-            "'restart-model':\n  C-suboptimal:\n    evidence: x\n",
-            "the line of a page",
-        ),
-        ("restart-model: {C-suboptimal: {evidence: x}}\n", "the line of a page"),
     ],
 )
 def test_a_file_with_a_fault_is_refused(write, text, message):
@@ -203,28 +193,17 @@ def test_a_file_with_a_fault_is_refused(write, text, message):
         words.read_entries("restarts-slides-2019")
 
 
-def test_words_are_recorded_on_the_page_under_which_they_stand(write, tmp_path, monkeypatch):
+def test_words_stand_under_their_page(write, start_run):
     write(FILE)
     said = claim(STATEMENT, True, numbers={"beaten": 3, "systems": 9})
-    monkeypatch.setenv("BOOK_RUN_DIR", str(tmp_path / "run"))
-    monkeypatch.setattr(records, "_records", {})
-    monkeypatch.setattr(records, "run_facts", lambda: {"notebook": "restarts/restart-myopic"})
-    with pytest.raises(ValueError, match="C-suboptimal are filed under the page restart-model"):
-        records.record_claims([said])
-    monkeypatch.setattr(records, "run_facts", lambda: {"notebook": "restarts/restart-model"})
-    records.record_claims([said])
-
-
-def test_a_page_depends_on_its_own_words_alone(write):
-    write(FILE)
-    before = {page: words.read_page_words(page) for page in ("restart-model", "restart-myopic")}
-    write(FILE.replace("positive", "negative"))
-    after = {page: words.read_page_words(page) for page in before}
-    assert after["restart-model"] != before["restart-model"]
-    assert after["restart-myopic"] == before["restart-myopic"]
-    write(FILE + "restart-myopic:\n  C-curse:\n    evidence: words\n")
-    assert words.read_page_words("restart-model") == before["restart-model"]
-    assert "words" in words.read_page_words("restart-myopic")
+    right = start_run("right", notebook="restarts/restart-model")
+    record_claims([said])
+    wrong = start_run("wrong", notebook="restarts/restart-myopic")
+    record_claims([said])
+    collation = collate([right], profile="quick", complete=False)
+    assert collation.records[STATEMENT]["evidence"] == "above the optimum on 3 of 9 systems"
+    with pytest.raises(CollationError, match="filed under the page restart-model, not restarts/r"):
+        collate([wrong], profile="quick", complete=False)
 
 
 def test_all_files_can_be_read_and_name_pages_of_the_book():
@@ -243,5 +222,5 @@ def test_each_row_that_needs_words_has_an_entry(document):
 
 
 def test_a_row_has_an_entry_of_plain_words():
-    fields = {field.name for field in dataclasses.fields(words.Claim)}
-    assert set(words.WORDS) <= fields
+    fields = {field.name for field in dataclasses.fields(Claim)}
+    assert set(WORDS) <= fields

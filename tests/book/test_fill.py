@@ -1,0 +1,86 @@
+"""Texts ask for what is saved, and what is saved is asked for."""
+
+import re
+
+import jinja2
+import pytest
+
+from scorecard.fill import FillError, Text, parse_template, shorten_id
+from scorecard.paths import BOOK
+from scorecard.prints import errata, printed_rows
+from scorecard.record import read_record
+from scorecard.running.notebooks import all_notebooks
+
+TEXTS = {
+    path.relative_to(BOOK).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted([*BOOK.glob("*.md"), *BOOK.glob("[a-z]*/*.md")])
+}
+PAGES = {notebook.page for notebook in all_notebooks().values()}
+
+
+def names_asked(text, page):
+    """Yield the page and the name of each value that a text asks for."""
+    for node in parse_template(text).find_all((jinja2.nodes.Getattr, jinja2.nodes.Getitem)):
+        owner, name = node.node, getattr(node, "attr", None) or getattr(node.arg, "value", None)
+        if isinstance(owner, jinja2.nodes.Name) and owner.name == "v":
+            yield page.rpartition("/")[2], name
+        elif isinstance(owner, jinja2.nodes.Getitem):
+            yield owner.arg.value, name
+
+
+def rows_asked(text):
+    """Yield the printed rows that a text quotes."""
+    for call in parse_template(text).find_all(jinja2.nodes.Call):
+        if isinstance(call.node, jinja2.nodes.Name):
+            yield call.args[0].value
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_pages_use_own_values(page):
+    """Else a rerun of that page alone would have none in their place."""
+    assert {owner for owner, _ in names_asked(TEXTS[page], page)} <= {page.rpartition("/")[2]}
+
+
+@pytest.mark.parametrize("page", sorted(TEXTS))
+def test_each_branch_is_filled(page):
+    asked = [*names_asked(TEXTS[page], page)]
+    rows = set(rows_asked(TEXTS[page]))
+    assert rows <= printed_rows().keys()
+    verdicts, computed = dict.fromkeys(rows, "holds"), dict.fromkeys(rows, 1.5)
+    prints = {id: row.printed for id, row in printed_rows().items()}
+    for truth, document in ((0, True), (1, True), (0, False), (1, False)):
+        values = {owner: {} for owner, _ in asked} | {page.rpartition("/")[2]: {}}
+        for owner, name in asked:
+            values[owner][name] = {"value": truth, "interval": None}
+        texts = Text(values, computed, prints, verdicts, document, for_sphinx=True)
+        assert "{{" not in texts.fill(TEXTS[page], page)
+
+
+def test_missing_value_is_named():
+    with pytest.raises(FillError, match=r"part/page, line 2 .*'gain'"):
+        Text({"part/page": {}}).fill("Text.\n{{ v.gain }}", "part/page")
+
+
+@pytest.mark.book
+def test_saved_and_asked_values_agree(site):
+    """What nothing reads is not saved; what a text asks for is."""
+    saved, ids = set(), {}
+    for page in PAGES:
+        for id in read_record(site.build / "results" / page)["values"]:
+            saved.add((page.rpartition("/")[2], shorten_id(page, id)))
+            ids[page.rpartition("/")[2], shorten_id(page, id)] = id
+    asked = {name for page, text in TEXTS.items() for name in names_asked(text, page)}
+    for erratum in errata().values():
+        asked |= {*names_asked(f"{erratum.corrected} {erratum.consequence}", "")}
+    assert asked - saved == set()
+    elsewhere = " ".join(
+        path.read_text(encoding="utf-8")
+        for path in [
+            *BOOK.glob("*/*.py"),
+            *BOOK.glob("*/*.md"),
+            *BOOK.parent.glob("tests/book/**/*.py"),
+        ]
+    )
+    listed = set(re.findall(r"[a-z][\w-]+", elsewhere))
+    unread = sorted(ids[name] for name in saved - asked)
+    assert [id for id in unread if id not in listed] == []
