@@ -308,6 +308,7 @@ def test_hosts_of_one_group_stay_together():
     assert again.of_part(2) == ["a", "b", "c", "x"]
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_killed_process_loses_nothing(tmp_path):
     crawl_by_four_processes(tmp_path, size=200, hosts=20, budget=40, epochs=6)

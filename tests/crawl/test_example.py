@@ -28,6 +28,7 @@ def scrapy(folder, *arguments):
     return process.stdout
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_example_project_crawls_its_list(tmp_path):
     """Its list is replaced by feeds of this machine; all else is as it stands there."""

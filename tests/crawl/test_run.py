@@ -246,6 +246,7 @@ def test_crawl_from_empty_folder(tmp_path, server):
     assert f'crawl_feed_http_status{{feed="{missing}"}} 404' in feeds_prometheus(whole)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_local_feeds_need_permission(tmp_path, server):
     """The reason names the option; with it, all of them are fetched at once."""
@@ -258,6 +259,7 @@ def test_local_feeds_need_permission(tmp_path, server):
     assert set(found(tmp_path / "items.jsonl")) == listed(server)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_killed_run_loses_no_items(tmp_path, server):
     (tmp_path / "feeds.txt").write_text("\n".join(server.urls()))
@@ -274,6 +276,7 @@ def test_killed_run_loses_no_items(tmp_path, server):
     assert set(found(out)) == listed(server)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_interrupted_run_says_how_to_continue(tmp_path, server):
     (tmp_path / "feeds.csv").write_text("url\n" + "\n".join(server.urls()))
@@ -307,6 +310,7 @@ class Page(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_feeds_of_a_page_are_discovered(tmp_path, server):
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as pages:
@@ -347,6 +351,7 @@ class ChangingIds(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_status_names_feeds_with_changing_ids(tmp_path):
     with ThreadingHTTPServer(("127.0.0.1", 0), ChangingIds) as feeds:
@@ -365,6 +370,7 @@ def rows_of(folder):
     return {feed["url"]: feed for feed in read_feeds(folder)["feeds"]}
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_options_change_and_nothing_is_lost(tmp_path, server):
     """Another period, policy and budget: nothing is delivered twice, and rates stay."""
@@ -390,6 +396,7 @@ def test_options_change_and_nothing_is_lost(tmp_path, server):
         assert 0.5 < last[url]["items_a_day"] / first[url]["items_a_day"] < 2
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 @pytest.mark.parametrize("policy", POLICIES)
 def test_policies_end_on_time(tmp_path, server, policy):
@@ -406,6 +413,7 @@ def test_policies_end_on_time(tmp_path, server, policy):
     assert set(found(tmp_path / "items.jsonl")) == listed(server)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_status_before_first_round(tmp_path, capsys):
     """A host that does not answer yet: the list, and that nothing was fetched."""

@@ -222,6 +222,7 @@ def exported(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_no_item_is_lost_over_kills(tmp_path):
     crawl_and_kill(tmp_path, 3)
@@ -284,6 +285,7 @@ class Failing:
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_uncallable_callback_fails_one_fetch(tmp_path, monkeypatch):
     (tmp_path / "failing.py").write_text(FAILING)
@@ -302,6 +304,7 @@ def test_uncallable_callback_fails_one_fetch(tmp_path, monkeypatch):
     assert log["kind"].value_counts().to_dict() == {"found": len(log) - 2, "failed": 2}
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_killed_demonstration_leaves_nothing(tmp_path):
     """SIGKILL of the parent: its crawlers end, and its temporary folder goes with them."""
@@ -322,6 +325,7 @@ def test_killed_demonstration_leaves_nothing(tmp_path):
     assert tempfile.gettempdir() != str(tmp_path)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_refused_start_is_reported(tmp_path):
     """Scrapy keeps the spider's own state beside this crawl's; both come back."""
@@ -342,6 +346,7 @@ def test_refused_start_is_reported(tmp_path):
     assert (tmp_path / "state" / "spider.state").read_bytes() == before != b""
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_local_crawl_stays_local(tmp_path):
     """A cookie for a public domain made Scrapy look for a list of public suffixes."""

@@ -79,6 +79,7 @@ def test_folder_without_crawl_has_no_status(tmp_path):
     assert live.status(tmp_path) == {}
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_short_crawl_updates_page(capsys):
     """Every policy crawls every epoch or counts it as fallen out; the page shows what is said."""

@@ -19,7 +19,7 @@ from analysis.crawl.local.transport import (
 from analysis.crawl.storage.store import fetches_since_state, read_log
 from tests.crawl.support import contents, some_settings, some_site, some_sources
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sampled]
 
 ROBOTS = {1: "User-agent: *\nDisallow: /\n", 2: "User-agent: *\nCrawl-delay: 9000\n"}
 

@@ -189,6 +189,7 @@ def test_older_state_is_refused(tmp_path):
         Store(tmp_path)
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_a_folder_belongs_to_one_process(tmp_path):
     code = (

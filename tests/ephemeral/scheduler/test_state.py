@@ -200,6 +200,7 @@ def test_wrong_budget_keeps_state(tmp_path):
     assert Scheduler.load(tmp_path / "state.npz").budget == 6
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_kill_while_saving(tmp_path):
     path = tmp_path / "state.npz"
