@@ -180,24 +180,33 @@ def test_worker_error_is_raised(request, where):
         sweep(fails, POINTS, seed=0, jobs=2, scheduler=scheduler, progress=False)
 
 
+def draw(point, rng):
+    return point, rng.random()
+
+
+def test_sweep_equals_loop():
+    """Each call has the stream of its place, whatever else is asked for."""
+    for points, replications, seed in (([], 3, 0), ([1], 1, 2**100), ([1, 1, 1], 4, 7)):
+        for common in (False, True):
+            found = sweep(
+                draw, points, seed=seed, replications=replications, jobs=1, progress=False,
+                common_random_numbers=common,
+            )  # fmt: skip
+            assert found == [
+                [
+                    draw(point, np.random.default_rng(np.random.SeedSequence(
+                        seed, spawn_key=(r,) if common else (p, r)
+                    )))
+                    for r in range(replications)
+                ]
+                for p, point in enumerate(points)
+            ]  # fmt: skip
+
+
 def test_more_points_keep_results():
     few = sweep(noisy_function(), POINTS[:2], seed=3, replications=2, jobs=1, progress=False)
     many = sweep(noisy_function(), POINTS, seed=3, replications=4, jobs=1, progress=False)
     assert as_bytes(few) == [row[:2] for row in as_bytes(many)[:2]]
-
-
-def test_common_numbers_over_points():
-    draws = sweep(
-        lambda point, rng: rng.random(),
-        range(3),
-        seed=1,
-        replications=2,
-        common_random_numbers=True,
-        jobs=1,
-        progress=False,
-    )
-    assert draws[0] == draws[1] == draws[2]
-    assert draws[0][0] != draws[0][1]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -217,10 +226,6 @@ def test_progress_is_readable_in_a_log(capsys, monkeypatch):
     sweep(noisy_function(), POINTS, seed=0, replications=5, jobs=1, progress="grid")
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"grid: {2 * k} of 20" for k in range(1, 11)]
-
-
-def test_no_points_no_results():
-    assert sweep(noisy_function(), [], seed=0, jobs=1) == []
 
 
 @pytest.mark.parametrize(
