@@ -21,6 +21,10 @@ from typing import Any
 from analysis.crawl.durations import read_duration
 from analysis.extras import missing_extra
 
+PINGS_HELP = """A ping says that a feed has something new, and its feed comes sooner if the sender
+has been right before; status shows how often it was. Without --callback no hub (WebSub) is asked.
+Senders of plain pings (IndexNow, weblogUpdates.ping) use URL/ping/TOKEN, with a token of the file
+ping-tokens in the folder of the state. See the page on the crawler for what is not supported."""
 RUN_HELP = """example, from an empty folder:
 
   python -m analysis.crawl run feeds.opml --out items.jsonl --contact you@example.org
@@ -198,6 +202,14 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     end.add_argument("--rounds", type=_positive, help="rounds of this run (until you end it)")
     end.add_argument("--until", type=_date, help="time after which no round begins, in ISO 8601")
     add("--log", help="file for all that happens, fetch by fetch")
+    pings = parser.add_argument_group("pings", PINGS_HELP)
+    add = pings.add_argument
+    add("--callback", metavar="URL", help="address at which hubs and senders of pings reach you")
+    add("--listen", metavar="HOST:PORT", help="where it leads to here (127.0.0.1:8090)")
+    add("--pings", metavar="FILE", help="file or pipe of pings, an address a line")
+    add("--dated", metavar="URL", action="append", help="sitemap, OPML or feed that dates feeds "
+        "of the list; read once in a round; may be given several times")  # fmt: skip
+    add = parser.add_argument
     add("--local", action="store_true", help="fetch from addresses of your own network, too")
 
 

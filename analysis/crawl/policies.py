@@ -108,6 +108,11 @@ class IndexPolicy:
             self._order = np.argsort(-self.index(observation.age), kind="stable")
         return np.sort(self._order[:budget])
 
+    @property
+    def estimates(self) -> Sources:
+        """The sources as the policy believes them to be, with rates per epoch."""
+        return self.sources
+
     def index(self, age: Arms) -> Floats:
         """Return the index of each source at its age."""
         return whittle_index_at_age(self.sources, age)
@@ -202,6 +207,11 @@ class ListingIndex(IndexPolicy):
     def worth(self) -> Floats:
         """Current estimates of the value of a new item, shape (N,)."""
         return (1.0 + self._sums[:, _Sum.WORTH]) / (1.0 + self._sums[:, _Sum.EXPECTED])
+
+    @property
+    def estimates(self) -> Sources:
+        """The sources by their current rates and values, per epoch."""
+        return Sources(self.rate, self.worth, self.sources.decay)
 
     def index(self, age: Arms) -> Floats:
         """Return the index of each source at its age; infinite for one to be fetched at once."""

@@ -53,6 +53,7 @@ from analysis.crawl.fetching.requests import Job
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.state import DAY, FORBIDDEN, FOUND, Outcome
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
+from analysis.crawl.signals.service import read_callback, read_listen
 from analysis.crawl.storage.progress import FEEDS, read_feeds
 from analysis.crawl.storage.store import LAST_EPOCHS, Store
 from analysis.files import replacing
@@ -384,9 +385,9 @@ class RoundScheduler(EpochScheduler):
             counts[0] += 1
             counts[1] += outcome.items
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: str) -> Any:
         """End the crawl; print what has been fetched since the last line."""
-        super().close(reason)
+        last = super().close(reason)
         logging.getLogger(requests.__name__).removeFilter(self._reasons)
         if hasattr(self, "_predicted"):  # else the crawl was refused, and its files stay
             self._count(self.frontier.epoch)
@@ -394,6 +395,7 @@ class RoundScheduler(EpochScheduler):
             if ended := self._ended:
                 items = _counted(sum(outcome.items for outcome in ended), "new item")
                 print(f"after that: {_counted(len(ended), 'feed')} fetched, {items}", flush=True)
+        return last
 
     def _predict(self) -> None:
         """Note the learned rate of each feed, and when it is fetched next, as expected now."""
@@ -432,6 +434,7 @@ class RoundScheduler(EpochScheduler):
             "next_round": _iso(self._time_of(frontier.epoch + frontier.is_open)),
             "open": self._open,
             "feeds": rows,
+            **({"hubs": self._signals.table()} if self._signals is not None else {}),
         }
         with replacing(self._path) as file:
             file.write(json.dumps(whole, indent=1, ensure_ascii=False).encode())
@@ -578,6 +581,7 @@ def run(options: argparse.Namespace) -> int:
     if options.until and options.until <= time.time():
         raise ValueError("--until must be a time that has not passed")
     agent = _user_agent(options.contact)
+    _check_signals(options)
     address = urlsplit(options.feeds).scheme.lower() in ("http", "https")
     own_list = folder / "feeds.csv"
     feeds: list[Feed] = []
@@ -637,6 +641,10 @@ def run(options: argparse.Namespace) -> int:
             "CRAWL_POLICY": POLICIES[chosen["policy"]],
             "CRAWL_MAX_AGE": max_age,
             "CRAWL_LOG_EPOCHS": max(LOGGED // budget, LAST_EPOCHS),
+            "CRAWL_CALLBACK": options.callback,
+            "CRAWL_LISTEN": options.listen,
+            "CRAWL_PING_FILE": options.pings,
+            "CRAWL_DATED_PAGES": options.dated or [],
             "JOBDIR": str(folder),
             "FEEDS": {str(out.resolve()): {"format": "jsonlines", "encoding": "utf-8"}},
             "RUN": {
@@ -660,13 +668,29 @@ def run(options: argparse.Namespace) -> int:
     for failure in failures:
         if not failure.check(ValueError, OSError):
             failure.raiseException()
-        raise ValueError(failure.getErrorMessage().replace("JOBDIR", "--state"))
+        reason = failure.getErrorMessage().replace("JOBDIR", "--state")
+        raise ValueError(reason.replace("CRAWL_LISTEN", "--listen"))
     if not feeds:
         raise ValueError(f"{options.feeds}: {(reasons or ['no answer'])[-1]}")
     if ends != ["finished"]:
         print(f"stopped; the same command continues from {folder}", flush=True)
         return 130 if ends == ["shutdown"] else 1
     return 0
+
+
+def _check_signals(options: argparse.Namespace) -> None:
+    """Raise, naming the option, if one on pings is wrong."""
+    checks: dict[str, Callable[[str], Any]] = {"callback": read_callback, "listen": read_listen}
+    for name, check in checks.items():
+        if text := getattr(options, name):
+            try:
+                check(text)
+            except ValueError as error:
+                raise ValueError(f"--{name} {error}") from None
+    for url in options.dated or ():
+        _address("--dated", url)
+    if options.listen and not options.callback:
+        raise ValueError("--listen needs --callback, the address that leads to it")
 
 
 def _crawler(process: CrawlerProcess, settings: dict[str, Any], ends: list[str]) -> Crawler:

@@ -24,6 +24,9 @@ kill repeats at most as many responses as ``CONCURRENT_REQUESTS`` and the scrape
 Where the folder cannot be written (a full disk, a locked database) the crawl waits for a minute, in
 which nothing is settled or requested, and then stops.
 
+Pings bring fetches forward if a setting names where they come from (`analysis.crawl.signals`); a
+ping is looked at when the next epoch begins, and the fetches that it causes come first in that.
+
 Epochs are counted by a clock that never jumps. Where the clock of the machine is set, dates of
 items follow it, and the epochs go on as they were.
 """
@@ -32,8 +35,9 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,10 +47,13 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.spiderstate import SpiderState
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import maybeDeferred
 
 from analysis.checks import check_whole
-from analysis.crawl.fetching.download import HANDLER
+from analysis.crawl.feeds.reader import FeedReader
+from analysis.crawl.feeds.reply import Reply
+from analysis.crawl.fetching.download import HANDLER, Parting
 from analysis.crawl.fetching.headers import Memory
 from analysis.crawl.fetching.hosts import host_of
 from analysis.crawl.fetching.requests import Job, Requests
@@ -61,6 +68,7 @@ from analysis.crawl.settings import (
     file_version,
     read_sources,
 )
+from analysis.crawl.signals.service import PART, Signals
 from analysis.crawl.storage.exports import flush_exports, mend_exports
 from analysis.crawl.storage.store import Log, Store
 from analysis.crawl.storage.summary import Summary
@@ -69,6 +77,8 @@ PATIENCE = 60.0
 """Seconds for which the crawl tries to write its folder."""
 AGAIN = 1.0
 """Seconds between two tries."""
+LOOK = 0.1
+"""Seconds between two looks at what hubs are to be asked."""
 
 logger = logging.getLogger(__name__)
 
@@ -124,6 +134,9 @@ class EpochScheduler(BaseScheduler):
         self._unsaved = False
         self._failing_since: float | None = None
         self._stopped = False
+        self._signals: Signals | None = None
+        self._server: Any = None
+        self._next_look = 0.0
         self._owners: dict[str, str] = {}  # source that is fetched from an address it moved to
 
     @classmethod
@@ -181,7 +194,31 @@ class EpochScheduler(BaseScheduler):
         self._requests.delays = delays
         self._requests.requested = dict.fromkeys(delays, self.now())  # as if requested just now
         self._before = self.store.finished(self.frontier)
+        if given.signals:
+            self._open_signals(folder)
         self._resume()
+
+    def _open_signals(self, folder: str | None) -> None:
+        """Take up what is known of pings, and listen to those that come."""
+        given = self._given
+        self._signals = Signals(
+            self,
+            given.signals,
+            folder,
+            local_addresses=given.local_addresses,
+            reads_feeds=isinstance(given.reader, FeedReader),
+            virtual=given.virtual,
+        )
+        self._signals.restore()
+        self.frontier.pinged = self._signals.order
+        if given.signals.callback and self._has_engine:
+            from analysis.crawl.signals.server import Server  # after Scrapy's choice of a reactor
+
+            self._server = Server(self._signals.knows, self._signals.answer)
+            try:
+                self._server.listen(*given.signals.listen)
+            except OSError as error:  # CannotListenError is one by its cause
+                raise ValueError(f"CRAWL_LISTEN must be free: {error}") from None
 
     def _possible_beginning(self, began: float) -> float:
         """Return when epoch 0 began, so that the next epoch does not lie in the far future.
@@ -202,8 +239,11 @@ class EpochScheduler(BaseScheduler):
         if self._before and not self._done:
             self._begin()
 
-    def close(self, reason: str) -> None:
-        """Settle the fetches whose items have left the pipelines, and close the files."""
+    def close(self, reason: str) -> Any:
+        """Settle the fetches whose items have left the pipelines, and close the files.
+
+        Return what Scrapy waits for: hubs that are told that the crawl ends.
+        """
         if hasattr(self, "frontier"):  # else the settings were refused
             self._settle_scraped()
             self._requests.close()
@@ -211,7 +251,19 @@ class EpochScheduler(BaseScheduler):
                 logger.warning("%d fetches were not written and will be repeated", waiting)
         if self._alarm:
             self._alarm[1].cancel()
+        parting = self._signals.part() if self._signals is not None else []
         self.store.close()
+        if self._server is not None:
+            return deferred_from_coro(self._part(parting))
+        return None
+
+    async def _part(self, requests: Sequence[Request]) -> None:
+        """Give up subscriptions, for some seconds at most, and listen no more."""
+        try:
+            if requests and self._signals is not None:
+                await Parting(self._crawler).send(requests, PART, self._signals.is_over)
+        finally:
+            await maybe_deferred_to_future(maybeDeferred(self._server.stop))
 
     def has_pending_requests(self) -> bool:
         """Whether the crawl has not ended."""
@@ -230,6 +282,9 @@ class EpochScheduler(BaseScheduler):
         if not self._settle_scraped():
             self.wait()
             return None
+        if self._signals is not None and time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + LOOK
+            self._released.extend(self._signals.requests(self._given.period))
         if self._released:
             return self._released.popleft()
         self._advance()
@@ -282,6 +337,15 @@ class EpochScheduler(BaseScheduler):
         if name is None or name not in self.frontier.number:
             return None
         return name if self._moved(self.frontier.number[name]) == url else None
+
+    def announce(self, name: str, hubs: Sequence[str], topic: str) -> None:
+        """Note the hubs that announce the items of a source, and its address with them."""
+        if self._signals is not None:
+            self._signals.announce(name, hubs, topic)
+
+    def deliver(self, source: str, reply: Reply, hub: str) -> None:
+        """Have the items in a reply of a hub read and exported."""
+        self._released.append(self._requests.delivery(source, reply, hub))
 
     def _frontier(self, listed: SourceList) -> Frontier:
         """Return a new frontier for a list of sources."""
@@ -373,6 +437,7 @@ class EpochScheduler(BaseScheduler):
         except (OSError, ValueError) as error:
             logger.error("The list of sources stays as it was: %s", error)
             return
+        new.pinged = old.pinged
         for source in old.late:
             if old.names[source] in new.number:
                 new.expect(new.number[old.names[source]])
@@ -400,9 +465,13 @@ class EpochScheduler(BaseScheduler):
         """Queue the fetches of an epoch: those of a host evenly over its time, host by host."""
         now = self.now()
         hosts: dict[str, list[Job]] = {}
+        pinged = self.frontier.pinged.taken if self.frontier.pinged is not None else ()
         for i in sources:
             name, url = self.frontier.names[i], self._address(i)
             job = Job(url, name, moved="" if url == name else url)
+            if i in pinged:
+                self._requests.push(job, now)
+                continue
             hosts.setdefault(host_of(job.url), []).append(job)
         for place, jobs in enumerate(hosts.values()):
             for k, job in enumerate(jobs):
@@ -483,12 +552,18 @@ class EpochScheduler(BaseScheduler):
         """Log the first outcome that is not written yet, and pass it to the frontier."""
         name, found = self._unwritten[0]
         frontier = self.frontier
+        if "pushed" in found:
+            if self._signals is not None:
+                self._signals.delivered(name, found["pushed"], found["hub"], found["time"])
+            return
         if name not in frontier.number:
             return  # no longer listed
         source, epoch = frontier.number[name], frontier.epoch
         host = host_of(self._address(source))
         outcome = Outcome(source, delay=self._requests.delay_of(host), **found)
         self.store.note(frontier, outcome)
+        if self._signals is not None:
+            self._signals.crawled(name, outcome)
         frontier.settle(outcome)
         self._requests.rest(name, outcome.rest)
         self._requests.rest(host, outcome.host_rest)
@@ -521,7 +596,8 @@ class EpochScheduler(BaseScheduler):
     def _save(self) -> None:
         """Save the state at the end of an epoch, and log its summary."""
         self._place(outcome.source for outcome in self.frontier.outcomes)
-        self.store.save(self.frontier, self._began + self.wall_time() - self.now())
+        signals = self._signals.state() if self._signals is not None else ""
+        self.store.save(self.frontier, self._began + self.wall_time() - self.now(), signals)
         if self._crawler.crawling:
             summary = Summary.of(self.frontier)
             logger.info("%s", summary.line())
@@ -535,6 +611,8 @@ class EpochScheduler(BaseScheduler):
         due = min(self._next_epoch(), self._requests.due)
         if self._failing_since is not None:
             due = self.now() + AGAIN
+        if self._signals is not None:
+            due = min(due, self.now() + AGAIN)
         if self._alarm and self._alarm[0] <= due and self._alarm[0] > self.now():
             return
         if self._alarm:

@@ -28,6 +28,12 @@ CRAWL_MAX_AGE          age in epochs from which on a source comes first (if the 
 CRAWL_LOG_EPOCHS       last epochs whose fetches the log has one by one (1000); of older
                        ones it has counts by day
 CRAWL_LOCAL_ADDRESSES  whether addresses outside the public internet are fetched (no)
+CRAWL_CALLBACK         address at which hubs (WebSub) and senders of pings reach the crawl, such
+                       as https://me.example/feeds (none: no hub is asked)
+CRAWL_LISTEN           address and port of this machine to which it leads (127.0.0.1:8090)
+CRAWL_PING_FILE        file or pipe of pings, an address a line (none)
+CRAWL_DATED_PAGES      addresses of sitemaps, OPML or feeds that date the feeds they list, read
+                       once in an epoch (none)
 =====================  =================================================================
 """
 
@@ -57,6 +63,7 @@ from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.hosts import plain_address
 from analysis.crawl.fetching.virtual_time import START
 from analysis.crawl.frontier.state import DAY, LONGEST, NEVER
+from analysis.crawl.signals.service import SignalSettings, read_callback, read_listen
 from analysis.crawl.storage.store import LOG_EPOCHS
 from analysis.ephemeral.lagrangian import crawl_price
 from analysis.ephemeral.policies import POLICIES, LagrangianPolicy, named_policy
@@ -94,6 +101,7 @@ class CrawlSettings:
     max_age: int
     log_epochs: int
     local_addresses: bool
+    signals: SignalSettings
 
 
 @dataclass(frozen=True)
@@ -170,7 +178,23 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
         max_age=whole("CRAWL_MAX_AGE", NEVER, 1),
         log_epochs=whole("CRAWL_LOG_EPOCHS", LOG_EPOCHS, 1),
         local_addresses=settings.getbool("CRAWL_LOCAL_ADDRESSES", False),
+        signals=_signal_settings(settings),
     )
+
+
+def _signal_settings(settings: BaseSettings) -> SignalSettings:
+    """Return the settings on pings; ValueError names the one that is wrong."""
+    name = ""
+    try:
+        name = "CRAWL_CALLBACK"
+        callback = read_callback(settings[name]) if settings[name] else ""
+        name = "CRAWL_LISTEN"
+        listen = read_listen(settings[name]) if settings[name] else SignalSettings.listen
+        name = "CRAWL_DATED_PAGES"
+        pages = tuple(_source_address(url) for url in settings.getlist(name))
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from None
+    return SignalSettings(callback, listen, str(settings["CRAWL_PING_FILE"] or ""), pages)
 
 
 def read_sources(path: str | PathLike[str], rates: bool = True) -> SourceList:

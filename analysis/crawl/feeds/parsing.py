@@ -41,6 +41,10 @@ MOST_ITEMS = 5000
 """Items of a feed that are read: of more, the newest by their dates, or else first and last."""
 MOST_LINKS = 100
 """Links and enclosures of an item that are read."""
+MOST_HUBS = 3
+"""Hubs of a feed that are read."""
+MOST_ADDRESS = 2000
+"""Letters of the address of a hub, a topic or a new feed."""
 MOST_LETTERS = 200
 """Letters of an author that are read."""
 MOST_ATTRIBUTES = 64
@@ -121,6 +125,12 @@ class Listing:
         Hours and days at which it asks not to be read.
     fault : str
         What is wrong with the feed, although it was read; empty if nothing is.
+    hubs : tuple of str
+        Addresses of the hubs that announce its items (WebSub).
+    topic : str
+        Address by which the hubs know it, empty if it states none.
+    moved : str
+        Address to which it says that it has moved (itunes:new-feed-url), or empty.
     """
 
     items: list[Item]
@@ -129,6 +139,9 @@ class Listing:
     rest: float = 0.0
     pauses: Pauses = Pauses()
     fault: str = ""
+    hubs: tuple[str, ...] = ()
+    topic: str = ""
+    moved: str = ""
 
 
 def listing_of(reply: Reply) -> Listing:
@@ -158,7 +171,29 @@ def listing_of(reply: Reply) -> Listing:
         rest=_rest(facts),
         pauses=_pauses(feed.channel),
         fault=fault,
+        hubs=_links(feed.channel, "hub", reply.url)[:MOST_HUBS],
+        topic=next(iter(_links(feed.channel, "self", reply.url)), ""),
+        moved=_new_address(feed.channel, reply.url),
     )
+
+
+def _links(channel: Any, relation: str, url: str) -> tuple[str, ...]:
+    """Return the targets of a feed's own links of a relation, each once."""
+    found = [
+        urljoin(url, (node.get("href") or "").strip())
+        for node in channel
+        if local_name(node) == "link" and relation in (node.get("rel") or "").lower().split()
+    ]
+    return tuple(dict.fromkeys(link for link in found if link and len(link) <= MOST_ADDRESS))
+
+
+def _new_address(channel: Any, url: str) -> str:
+    """Return the address that a feed gives as its new one, empty if there is none."""
+    for node in channel:
+        if local_name(node) == "new-feed-url" and (text := (node.text or "").strip()):
+            address = urljoin(url, text)
+            return address if len(address) <= MOST_ADDRESS else ""
+    return ""
 
 
 def _items(entries: Sequence[Any], nodes: Sequence[Any]) -> list[Item]:
@@ -435,6 +470,10 @@ def _json_elements(text: str) -> Elements:
     root = etree.Element(f"{{{ATOM}}}feed", nsmap={None: ATOM})
     _add(root, "title", feed.get("title"))
     _add_authors(root, feed)
+    for hub in _objects(feed.get("hubs")):
+        _add(root, "link", "", rel="hub", href=hub.get("url"))
+    if feed.get("feed_url"):
+        _add(root, "link", "", rel="self", href=feed["feed_url"])
     items = [_add(root, "entry", "") for _ in listed]
     for node, item in zip(items, listed, strict=True):
         link = item.get("url") or item.get("external_url")

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from analysis.checks import check_kind, check_number, set_fields, shown
+from analysis.checks import check_integer, check_kind, check_number, set_fields, shown
 from analysis.crawl.feeds.listing import believed_ages
 from analysis.crawl.feeds.parsing import Item, Pauses, listing_of
 from analysis.crawl.feeds.reply import Reply, Unreadable
@@ -62,6 +62,12 @@ class Reading:
         missing or implausible.
     notes : tuple of str
         What is wrong with the feed, although it was read, if that was not so at the last reading.
+    hubs : tuple of str
+        Addresses of its hubs (WebSub), as the feed states them.
+    topic : str
+        Address by which the hubs know it, empty if it states none.
+    moved : str
+        Address to which the feed says that it has moved, or empty.
     """
 
     reward: float
@@ -72,6 +78,9 @@ class Reading:
     ages: tuple[float, ...] = ()
     aged: float | None = None
     notes: tuple[str, ...] = ()
+    hubs: tuple[str, ...] = ()
+    topic: str = ""
+    moved: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,9 +146,14 @@ class FeedReader:
             raise Unreadable("the values of the items have no finite sum")
         listed = set(names)
         gone = [name for name in kept["ids"] if name not in listed]
+        if reply.pushed:  # what is not in it may still be listed
+            place, new_names = kept["listed"], [names[place] for place in unseen]
+            ids = [*kept["ids"][:place], *new_names, *kept["ids"][place:]]
+            memory = json.dumps(kept | {"ids": ids[: len(kept["ids"]) + REMEMBERED]})
         text = json.dumps(
             {
                 "ids": [*names, *gone[:REMEMBERED]],
+                "listed": len(names),
                 "rest": listing.rest,
                 "alike": alike,
                 "pauses": [listing.pauses.hours, listing.pauses.days],
@@ -163,12 +177,15 @@ class FeedReader:
         return Reading(
             reward,
             new,
-            text,
+            memory if reply.pushed else text,
             rest=_rest(listing.rest, [listing.pauses.hours, listing.pauses.days], reply.time),
             known=len(items) - len(unseen),
             ages=ages,
             aged=_aged(some, worth, reply.time) if ages or not unseen else None,
             notes=tuple(note for note in notes if note not in kept["notes"]),
+            hubs=listing.hubs,
+            topic=listing.topic,
+            moved=listing.moved,
         )
 
     def _worth(self, item: Item, now: float | None) -> float:
@@ -273,6 +290,23 @@ def _likeness(item: Item) -> str:
     return _hash(f"{item.title} {item.published}", 6)
 
 
+def listed_names(memory: str) -> list[str]:
+    """Return the names of the items that a source listed at its last reading, by its memory."""
+    try:
+        kept = _kept(memory)
+    except ValueError:  # that of another reader
+        return []
+    names: list[str] = kept["ids"][: kept["listed"]]
+    return names
+
+
+def pushed_names(memory: str, count: int) -> list[str]:
+    """Return the names of the last `count` items that a hub sent, by the memory after them."""
+    kept = _kept(memory)
+    names: list[str] = kept["ids"][kept["listed"] :][:count]
+    return names
+
+
 def _hash(text: str, size: int = 9) -> str:
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=size).hexdigest()
 
@@ -290,10 +324,12 @@ def _kept(memory: str) -> dict[str, Any]:
     """Parse a memory, which can be one that an earlier version wrote."""
     check_kind("memory", memory, str)
     kept: dict[str, Any] = {"ids": [], "rest": 0.0, "alike": [], "pauses": [[], []], "notes": []}
+    kept["listed"] = 0
     if not memory:
         return kept
     try:
         kept |= json.loads(memory)
+        kept["listed"] = check_integer("listed", kept.get("listed", len(kept["ids"])), 0)
         check_number("rest", kept["rest"], 0)
         lists = [kept["ids"], kept["alike"], kept["notes"]]
         hours, days = kept["pauses"]

@@ -56,6 +56,8 @@ class Reply:
         Unix time of the answer by the crawler's clock, None if unknown.
     url : str
         Address that answered, to which the links of a feed are relative; empty if unknown.
+    pushed : bool
+        Whether a hub sent it, so that items that it does not list may still be in the feed.
 
     Examples
     --------
@@ -70,11 +72,13 @@ class Reply:
     delay: float = 0.0
     time: float | None = None
     url: str = ""
+    pushed: bool = False
 
     def __post_init__(self) -> None:
         check_kind("headers", self.headers, Mapping)
         check_kind("body", self.body, bytes)
         check_kind("url", self.url, str)
+        check_kind("pushed", self.pushed, bool)
         set_fields(
             self,
             status=check_integer("status", self.status, 100, 999),

@@ -13,6 +13,9 @@ replaces in the same way.
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 from scrapy import Request
@@ -23,7 +26,7 @@ from scrapy.core.downloader.handlers.http11 import (
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadCancelledError
 from scrapy.http import Response
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred, fail
 from twisted.python.failure import Failure
@@ -82,6 +85,42 @@ class Handler(HTTP11DownloadHandler):
         if not self._crawler.crawling:
             for download in list(self._downloads):
                 download.cancel()
+
+
+class Parting:
+    """Sends the last requests of a crawl, after its downloader has closed.
+
+    Parameters
+    ----------
+    crawler : scrapy.crawler.Crawler
+        Supplies the settings.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._handler = _LastHandler(crawler)
+
+    async def send(
+        self, requests: Sequence[Request], seconds: float, is_over: Callable[[], bool]
+    ) -> None:
+        """Send requests, and wait until they are answered and `is_over`, or for some seconds."""
+        sent = [deferred_from_coro(self._answer(request)) for request in requests]
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends and not (is_over() and all(one.called for one in sent)):
+            pause: Deferred[None] = Deferred()
+            call_later(0.02, pause.callback, None)
+            await maybe_deferred_to_future(pause)
+        for one in sent:
+            one.cancel()
+        await self._handler.close()
+
+    async def _answer(self, request: Request) -> None:
+        with suppress(Exception):  # the lease ends by itself
+            await self._handler.download_request(request)
+
+
+class _LastHandler(Handler):
+    def _end_if_stopped(self) -> None:
+        """Do nothing: the crawl has been stopped."""
 
 
 class Protocol(_LenientHTTP11ClientProtocol):

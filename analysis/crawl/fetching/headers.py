@@ -16,6 +16,8 @@ from scrapy.http import Headers, Response
 
 from analysis.crawl.fetching.hosts import plain_address
 
+MOST_LINK_HEADER = 8192
+"""Characters of the header ``Link`` that are read."""
 MOVED_FOR_GOOD = (301, 308)
 MOVED = (*MOVED_FOR_GOOD, 302, 303, 307)
 
@@ -39,6 +41,26 @@ def plain_headers(headers: Headers) -> dict[str, str]:
             key = name.decode("latin-1").lower()
             joined[key] = lines[-1] if key in SINGLE else ", ".join(lines)
     return joined
+
+
+_LINK = re.compile(r'<([^>]*)>((?:\s*;\s*[\w!#$&+.^`|~-]+\*?\s*=\s*(?:"[^"]*"|[^\s",;]*))*)')
+_RELATION = re.compile(r';\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]*))', re.IGNORECASE)
+
+
+def header_links(headers: Mapping[str, str], relation: str, url: str) -> tuple[str, ...]:
+    """Return the targets of the header ``Link`` of a relation, each once (RFC 8288).
+
+    Examples
+    --------
+    >>> header_links({"link": '</hub>; rel="hub self", <b>; rel=next'}, "hub", "http://a/feed")
+    ('http://a/hub',)
+    """
+    targets = []
+    for target, parameters in _LINK.findall(headers.get("link", "")[:MOST_LINK_HEADER]):
+        found = _RELATION.search(parameters)
+        if found and relation in (found[1] or found[2] or "").lower().split():
+            targets.append(urljoin(url, target.strip()))
+    return tuple(dict.fromkeys(targets))
 
 
 def redirect_target(response: Response) -> str | None:
@@ -72,6 +94,8 @@ class Memory:
     modified: str = ""
     # Target of permanent redirects from the source's own URL, empty if there are none.
     moved: str = ""
+    # Address to which the feed itself says that it has moved, once it has been tried.
+    tried: str = ""
 
     @classmethod
     def read(cls, text: str) -> Memory:

@@ -17,11 +17,12 @@ import itertools
 import logging
 import struct
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import numpy as np
 from scrapy import Request
@@ -44,6 +45,7 @@ from analysis.crawl.fetching.headers import (
     MOVED_FOR_GOOD,
     Memory,
     fresh_for,
+    header_links,
     plain_headers,
     redirect_target,
     retry_after,
@@ -55,6 +57,7 @@ from analysis.crawl.fetching.hosts import (
     check_no_proxy,
     host_of,
     is_local_number,
+    plain_address,
 )
 from analysis.crawl.fetching.virtual_time import TIME_HEADER
 from analysis.crawl.frontier.frontier import Frontier
@@ -95,6 +98,9 @@ class Crawl(Protocol):
 
     def may_request(self, job: Job) -> bool:
         """Return whether this process may send requests to the host of a job."""
+
+    def announce(self, name: str, hubs: Sequence[str], topic: str) -> None:
+        """Note the hubs that announce the items of a source, and its address with them."""
 
     def settle(self, name: str, **found: Any) -> None:
         """Record the outcome of a fetch, by the fields of its `Outcome`."""
@@ -341,6 +347,35 @@ class Requests:
             },
         )
 
+    def delivery(self, source: str, reply: Reply, hub: str) -> Request:
+        """Return a request by which the items that a hub has sent reach Scrapy's pipelines.
+
+        It leads to no host. Its outcome has the reading as ``pushed``.
+        """
+        meta = {"source": source, "reply": reply, "hub": hub, "dont_obey_robotstxt": True}
+        return Request("data:,", callback=self._delivered, dont_filter=True, meta=meta)
+
+    async def _delivered(self, response: Response) -> AsyncIterator[dict[str, Any]]:
+        """Read what a hub has sent; yield its new items."""
+        source, reply, hub = (response.meta[name] for name in ("source", "reply", "hub"))
+        frontier = self._crawl.frontier
+        if source not in frontier.number:
+            return
+        memory = Memory.read(frontier.memory[frontier.number[source]])
+        try:
+            if self._processes:
+                future = await _done(self._processes.submit(reply, memory.reader))
+                reading = future.result()
+            else:
+                reading = self._reader(reply, memory.reader)
+        except Exception as error:
+            logger.info("%s: what the hub %s sent is no feed: %s", source, hub, error)
+            reading = None
+        for item in reading.items if reading else ():
+            yield {"source": source, "epoch": frontier.epoch, **item, "hub": hub}
+        found = {"pushed": reading, "hub": hub, "time": reply.time}
+        self.ended.append((response.request, source, found))
+
     def close(self) -> None:
         """End the processes that read feeds."""
         if self._processes:
@@ -473,6 +508,13 @@ class Requests:
             for item in items:
                 check_kind("items", item, Mapping)
             kept = replace(memory, reader=reading.memory, moved=job.moved)
+            target = _new_address(reading.moved, job)
+            if target and target != memory.tried:  # a redirect for good, if it is a feed
+                kept = replace(kept, moved=target, tried=target)
+            if reply.status != 304:
+                hubs = header_links(reply.headers, "hub", reply.url) or reading.hubs
+                topic = next(iter(header_links(reply.headers, "self", reply.url)), reading.topic)
+                self._crawl.announce(job.source, hubs, topic or job.url)
             if reply.status != 304:
                 tag, modified = (reply.headers.get(h, "") for h in ("etag", "last-modified"))
                 kept = replace(kept, url=job.url, tag=tag, modified=modified)
@@ -568,6 +610,16 @@ class Requests:
             self._crawl.settle(job.source, kind=FAILED, **found)
         else:
             self._learn_rules(job.authority, 0, b"", 0.0)
+
+
+def _new_address(moved: str, job: Job) -> str:
+    """Return where a feed says that it has moved, empty if it is there or that is no address."""
+    try:
+        target = plain_address(moved) if moved else ""
+    except ValueError:
+        return ""
+    is_new = urlsplit(target).scheme in ("http", "https") and target != job.url
+    return target if is_new and target != job.source and "@" not in urlsplit(moved).netloc else ""
 
 
 async def _done(future: Future[Reading]) -> Future[Reading]:

@@ -50,6 +50,7 @@ from analysis.checks import (
 )
 from analysis.crawl.frontier.hosts import Hosts, HostState
 from analysis.crawl.frontier.learned import learned_bytes, restore_policy
+from analysis.crawl.frontier.pinged import PingedOrder
 from analysis.crawl.frontier.places import Places, take_by_preference
 from analysis.crawl.frontier.results import pass_results
 from analysis.crawl.frontier.state import (
@@ -117,6 +118,8 @@ class Frontier:
         The reader's memory of each source.
     min_age, max_age : ndarray of int, shape (N,)
         As given.
+    pinged : PingedOrder or None
+        May be set between two epochs: pings then bring fetches forward.
 
     Raises
     ------
@@ -176,6 +179,7 @@ class Frontier:
         self._waiting: set[int] = set()
         self._late: set[int] = set()
         self._outcomes: list[Outcome] = []
+        self.pinged: PingedOrder | None = None
 
     @property
     def is_open(self) -> bool:
@@ -214,6 +218,8 @@ class Frontier:
         arms = self._selected(self.budget)
         if hasattr(self.policy, "record_choice"):
             self.policy.record_choice(arms.copy())
+        if self.pinged is not None:
+            self.pinged.record(arms, self.budget, self.policy, self.seconds)
         self._waiting = set(arms.tolist())
         self._outcomes = []
         if not self._waiting:
@@ -409,7 +415,10 @@ class Frontier:
         places = Places(budget, self._host, self._hosts.room(self._host), self.available, self.age)
         overdue = np.flatnonzero(self.age >= self.max_age)
         places.take(overdue[np.argsort((self.max_age - self.age)[overdue], kind="stable")])
-        take_by_preference(places, self.policy, seen, self.rng, budget)
+        policy = self.policy
+        if self.pinged is not None:
+            policy = self.pinged.over(policy, self.number, age, budget, self.seconds)
+        take_by_preference(places, policy, seen, self.rng, budget)
         return np.sort(np.array(places.taken, dtype=np.int64))
 
     def _end(self, outcomes: list[Outcome]) -> None:
@@ -425,6 +434,8 @@ class Frontier:
         """Pass the results to the policy; update ages, crawl delays, failures and rests."""
         found = [outcome for outcome in outcomes if outcome.kind == FOUND]
         pass_results(self.policy, found, self.age, self.seconds)
+        if self.pinged is not None:
+            self.pinged.observe(found, self.names, self.policy, self.seconds)
         self._hosts.count_refusals((self._host[o.source], o.status) for o in outcomes if o.status)
         for outcome in outcomes:
             self._hosts.note(self._host[outcome.source], outcome, self.epoch)

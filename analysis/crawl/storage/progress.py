@@ -19,6 +19,7 @@ import pandas as pd
 
 from analysis.crawl.durations import write_duration
 from analysis.crawl.frontier.state import FOUND
+from analysis.crawl.frontier.trust import COUNTS
 from analysis.crawl.storage.store import read_progress
 
 FEEDS = "feeds.json"
@@ -29,6 +30,21 @@ POLICIES = {
     "round-robin": "in turn",
 }
 """What the policies of ``run`` do, in words."""
+HUB_METRICS = {
+    "pings": "Pings of a hub.",
+    "true": "Pings that announced a new item.",
+    "false": "Pings that announced none.",
+    "ignored": "Pings that were ignored.",
+    "unknown": "Pings about no feed of the list.",
+    "delivered": "Items that a hub delivered.",
+    "recall": "Share of new items that a hub announces.",
+    "precision": "Share of its pings that announce a new item.",
+    "precision_low": "Lower end of the 95% interval of the precision.",
+    "precision_high": "Upper end of the 95% interval of the precision.",
+    "believed": "1 if its pings are believed, 0 if not.",
+    "alive": "1 if a hub is not taken for dead, 0 if it is.",
+}
+"""Metrics of a hub."""
 TROUBLED = 20
 """Sources in trouble that are shown."""
 
@@ -151,7 +167,10 @@ def read_feeds(folder: str | PathLike[str]) -> dict[str, Any]:
         30m, or empty), status (HTTP, 0 without an answer) and reason (why the last fetch brought no
         feed, or empty), last (UTC, begin of the round of the last fetch), next (UTC, begin of the
         round in which the next is expected), fetches, items, failures (in a row), items_a_day (the
-        learned rate, or None).
+        learned rate, or None). If the crawl takes pings also hubs, a list of dict: hub (its address
+        or name), subscriptions (number by state), reason (of the last that failed), pings, true,
+        false, ignored, unknown (of no feed in the list), delivered (items), recall, precision,
+        precision_low and precision_high (95% interval), alive, believed.
 
     Raises
     ------
@@ -230,9 +249,44 @@ def feeds_text(whole: dict[str, Any]) -> str:
                 f"  {row['feed']}",
                 f"    {row['trouble']}; {row['failed in a row']} in a row",
             ]
+    if whole.get("hubs"):
+        lines += ["", "Hubs and other senders of pings", hubs_table(whole).to_string(index=False)]
     # The longest column is the last one.
     columns = [*table.columns.drop(["feed", "trouble"]), "feed"]
     return "\n".join([*lines, "", "All feeds", table[columns].to_string(index=False)])
+
+
+def hubs_table(whole: dict[str, Any]) -> pd.DataFrame:
+    """Return what is known of hubs and other senders of pings as a table of text."""
+    hubs = whole.get("hubs", [])
+    return pd.DataFrame(
+        {
+            "pings": [str(hub["pings"]) for hub in hubs],
+            "true": [str(hub["true"]) for hub in hubs],
+            "false": [str(hub["false"]) for hub in hubs],
+            "ignored": [str(hub["ignored"] + hub["unknown"]) for hub in hubs],
+            "items delivered": [str(hub["delivered"]) for hub in hubs],
+            "recall": [f"{hub['recall']:.2f}" for hub in hubs],
+            "precision": [f"{hub['precision']:.2f}" for hub in hubs],
+            "95% interval": [
+                f"{hub['precision_low']:.2f} to {hub['precision_high']:.2f}" for hub in hubs
+            ],
+            "believed": [
+                "no, silent for too long"
+                if not hub["alive"]
+                else "yes"
+                if hub["believed"]
+                else "no"
+                for hub in hubs
+            ],
+            "subscriptions": [
+                ", ".join(f"{count} {state}" for state, count in hub["subscriptions"].items())
+                + (f" ({hub['reason']})" if hub["reason"] else "")
+                for hub in hubs
+            ],
+            "hub": [hub["hub"] for hub in hubs],
+        }
+    )
 
 
 def feeds_page(whole: dict[str, Any]) -> str:
@@ -247,6 +301,18 @@ def feeds_page(whole: dict[str, Any]) -> str:
         + "".join(f"<td>{escape(cell)}" for cell in row)
         for row in table.itertuples(index=False, name=None)
     )
+    hubs = ""
+    if whole.get("hubs"):
+        shown = hubs_table(whole)
+        hub_rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}" for cell in row)
+            for row in shown.itertuples(index=False, name=None)
+        )
+        names = "".join(f"<th scope=col>{escape(name)}" for name in shown.columns)
+        hubs = (
+            f"<h2>Hubs and other senders of pings</h2><div><table><thead><tr>{names}</thead>"
+            f"<tbody>{hub_rows}</tbody></table></div>"
+        )
     style = (
         ":root{color-scheme:light dark}body{font:15px/1.5 sans-serif;margin:1.5em}"
         "table{border-collapse:collapse}td,th{padding:.15em .7em;text-align:left;"
@@ -256,7 +322,7 @@ def feeds_page(whole: dict[str, Any]) -> str:
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>Crawl</title>'
-        f"<style>{style}</style></head><body><h1>Crawl</h1><table>{facts}</table>"
+        f"<style>{style}</style></head><body><h1>Crawl</h1><table>{facts}</table>{hubs}"
         f"<h2>Feeds, those in trouble first</h2><div><table><thead><tr>{head}</thead>"
         f"<tbody>{rows}</tbody></table></div></body></html>\n"
     )
@@ -302,6 +368,16 @@ def feeds_prometheus(whole: dict[str, Any]) -> str:
     add("feed_failures", "gauge", "Failed fetches of a feed in a row.", each("failures"))
     add("feed_http_status", "gauge", "HTTP status of its last fetch, 0 for none.", each("status"))
     add("feed_items_per_day", "gauge", "Learned rate of a feed.", each("items_a_day"))
+    if hubs := whole.get("hubs"):
+        for field, text in HUB_METRICS.items():
+            kind = "counter" if field in COUNTS else "gauge"
+            values = {f'{{hub="{_escaped(hub["hub"])}"}}': float(hub[field]) for hub in hubs}
+            add(f"hub_{field}" + "_total" * (kind == "counter"), kind, text, values)
+        active = {
+            f'{{hub="{_escaped(hub["hub"])}"}}': hub["subscriptions"].get("active", 0)
+            for hub in hubs
+        }
+        add("hub_subscriptions", "gauge", "Active subscriptions to a hub.", active)
     return "\n".join(lines) + "\n"
 
 

@@ -20,7 +20,7 @@ import json
 import logging
 import sqlite3
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, fields, replace
 from hashlib import blake2b
@@ -92,6 +92,14 @@ CREATE TABLE IF NOT EXISTS learned (
 ) WITHOUT ROWID
 """
 
+# Pings since the state was written, and subscriptions to hubs.
+_SIGNALS = """
+CREATE TABLE IF NOT EXISTS signal (number INTEGER PRIMARY KEY, event TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS subscription (
+  source TEXT PRIMARY KEY, value TEXT NOT NULL, digest BLOB
+) WITHOUT ROWID;
+"""
+
 logger = logging.getLogger(__name__)
 
 
@@ -126,8 +134,18 @@ class Log:
         while self._rows[0][0] <= frontier.epoch - self._epochs:
             self._rows.popleft()
 
-    def save(self, frontier: Frontier, began: float) -> None:
+    def save(self, frontier: Frontier, began: float, signals: str = "") -> None:
         """Do nothing: a log in memory has no state to save."""
+
+    def note_signal(self, event: str) -> None:
+        """Do nothing: pings are not kept without a folder."""
+
+    def put_subscriptions(self, texts: Mapping[str, str]) -> None:
+        """Do nothing: subscriptions are not kept without a folder."""
+
+    def signals(self) -> tuple[str, list[str], dict[str, str]]:
+        """Return nothing: a log in memory is never continued."""
+        return "", [], {}
 
     def asked_again(self) -> list[str]:
         """Return no sources: `ask_again` needs a folder."""
@@ -185,6 +203,7 @@ class Store(Log):
             if not _tables(self._base):
                 self._base.executescript(_SCHEMA)
             self._base.execute(_LEARNED)
+            self._base.executescript(_SIGNALS)
         except sqlite3.OperationalError as error:
             self._lock.release()
             raise self._unwritable(error) from None
@@ -312,8 +331,26 @@ class Store(Log):
         row = (frontier.epoch, frontier.names[outcome.source], *values)
         self._put("fetch", [row])
 
-    def save(self, frontier: Frontier, began: float) -> None:
-        """Write the state after an epoch has ended."""
+    def note_signal(self, event: str) -> None:
+        """Write a call of `Trust`, which is repeated if the state is not written any more."""
+        self._base.execute("INSERT INTO signal (event) VALUES (?)", (event,))
+
+    def put_subscriptions(self, texts: Mapping[str, str]) -> None:
+        """Write subscriptions to hubs, by source."""
+        self._put("subscription", texts.items())
+
+    def signals(self) -> tuple[str, list[str], dict[str, str]]:
+        """Return what `save` was given of pings, the calls since then, and all subscriptions."""
+        rows = self._base.execute("SELECT value FROM crawl WHERE name = 'signals'").fetchall()
+        events = self._base.execute("SELECT event FROM signal ORDER BY number").fetchall()
+        try:
+            subscriptions = dict(self._checked("subscription"))
+        except ValueError as error:
+            raise self._refused(error) from error
+        return rows[0][0] if rows else "", [event for (event,) in events], subscriptions
+
+    def save(self, frontier: Frontier, began: float, signals: str = "") -> None:
+        """Write the state after an epoch has ended; `signals` is what is known of pings."""
         state = frontier.state()
         changed = {n: s for n, s in state.sources.items() if self._saved.get(n) != s}
         whole = {
@@ -326,6 +363,7 @@ class Store(Log):
             "rows": json.dumps([len(state.sources), len(state.hosts)]),
             "began": began,
             "summary": json.dumps(asdict(Summary.of(frontier))),
+            **({"signals": signals} if signals else {}),
         }
         with self._base:
             self._base.execute("BEGIN")
@@ -338,6 +376,8 @@ class Store(Log):
             )
             self._put("host", ((name, *host) for name, host in state.hosts.items()))
             self._put("crawl", whole.items())
+            if signals:
+                self._base.execute("DELETE FROM signal")
             over = (self._since, state.epoch)
             self._base.execute(
                 "UPDATE fetch SET memory = '', ages = '' WHERE epoch >= ? AND epoch < ?", over
