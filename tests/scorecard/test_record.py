@@ -18,7 +18,7 @@ def kept(folder):
     return content | {"claims": {claim["id"]: claim for claim in content["claims"]}}
 
 
-def test_a_record_is_kept_with_its_fields(start_run):
+def test_record_keeps_fields(start_run):
     folder = start_run()
     record(ROW, 179.8, interval=(179.0, 180.5), replications=10)
     entry = kept(folder)["claims"][ROW]
@@ -27,7 +27,7 @@ def test_a_record_is_kept_with_its_fields(start_run):
     assert entry["replications"] == 10
 
 
-def test_numpy_values_are_kept_as_plain_numbers(start_run):
+def test_numpy_values_become_numbers(start_run):
     folder = start_run(notebook="ephemeral/four-sources")
     draws = np.arange(10.0)
     record(
@@ -48,7 +48,7 @@ def test_numpy_values_are_kept_as_plain_numbers(start_run):
     assert content["values"]["own-truth"]["value"] is True
 
 
-def test_the_same_records_give_the_same_bytes(start_run):
+def test_same_records_give_same_bytes(start_run):
     page = "ephemeral/four-sources"
     first = start_run("first", notebook=page)
     record(ROW, 1.5)
@@ -59,7 +59,7 @@ def test_the_same_records_give_the_same_bytes(start_run):
     assert (first / "record.json").read_bytes() == (second / "record.json").read_bytes()
 
 
-def test_an_unknown_row_is_refused_by_name(start_run):
+def test_unknown_row_is_refused(start_run):
     start_run()
     with pytest.raises(ValueError, match="A-r-nowhere"):
         record("A-r-nowhere", 1.0)
@@ -112,7 +112,7 @@ def test_an_interval_is_low_then_high(start_run, interval):
         record(ROW, 1.5, interval=interval, replications=10)
 
 
-def test_by_hand_a_cell_may_run_twice(start_run, monkeypatch, tmp_path):
+def test_cell_may_run_twice(start_run, monkeypatch, tmp_path):
     start_run()
     monkeypatch.delenv(VARIABLE)
     monkeypatch.chdir(tmp_path)
@@ -129,7 +129,7 @@ def test_by_hand_a_cell_may_run_twice(start_run, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("document", [True, False])
-def test_a_notebook_knows_whose_parameters_it_has(start_run, document):
+def test_notebook_knows_document_parameters(start_run, document):
     start_run(document=document)
     assert is_document_run() is document
 
@@ -147,7 +147,7 @@ def test_a_notebook_knows_whose_parameters_it_has(start_run, document):
         ({"value": 1.5, "missing": "the law"}, "computed"),
     ],
 )
-def test_the_basis_follows_from_the_fields_where_it_is_not_said(fields, basis):
+def test_basis_follows_from_fields(fields, basis):
     assert Claim("X-1", **fields).basis == basis
 
 
@@ -161,7 +161,7 @@ def test_the_basis_follows_from_the_fields_where_it_is_not_said(fields, basis):
         {"basis": "computed", "context": "words"},
     ],
 )
-def test_a_basis_that_contradicts_the_fields_is_refused(fields):
+def test_contradicting_basis_is_refused(fields):
     with pytest.raises(ValueError, match="X-1: basis"):
         Claim("X-1", **fields)
 

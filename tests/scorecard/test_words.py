@@ -43,7 +43,7 @@ def entry(evidence, more=""):
     return f"restart-model:\n  {STATEMENT}:\n    evidence: {evidence}\n{more}"
 
 
-def test_numbers_stand_in_the_words_of_the_row(write):
+def test_words_contain_numbers(write):
     write(FILE)
     said = worded(STATEMENT, True, numbers={"beaten": np.int64(3), "systems": 9})
     assert said.evidence == "above the optimum on 3 of 9 systems"
@@ -51,7 +51,7 @@ def test_numbers_stand_in_the_words_of_the_row(write):
     assert said.value is True
 
 
-def test_a_condition_is_left_out_where_the_study_finds_it_needless(write):
+def test_needless_condition_is_omitted(write):
     write(FILE)
     said = worded(STATEMENT, True, condition=False, numbers={"beaten": 3, "systems": 9})
     assert said.condition == ""
@@ -90,7 +90,7 @@ def test_rows_share_an_entry(write):
     assert worded(STATEMENT, True).evidence == worded(SECOND, True).evidence == "of both"
 
 
-def test_an_asterisk_fits_rows_of_the_document_alone(write):
+def test_asterisk_matches_own_document(write):
     write(entry("words").replace(STATEMENT, "C-*"))
     slides = {id for id, row in printed_rows().items() if row.document == "restarts-slides-2019"}
     assert words.read_entries("restarts-slides-2019").keys() == {i for i in slides if i[:2] == "C-"}
@@ -206,7 +206,7 @@ def test_words_stand_under_their_page(write, start_run):
         collate([wrong], profile="quick", complete=False)
 
 
-def test_all_files_can_be_read_and_name_pages_of_the_book():
+def test_word_files_name_pages():
     files = {path.stem for path in words.FOLDER.glob("*.yml")}
     assert files
     assert files <= set(documents())
@@ -215,12 +215,12 @@ def test_all_files_can_be_read_and_name_pages_of_the_book():
 
 
 @pytest.mark.parametrize("document", sorted(documents()))
-def test_each_row_that_needs_words_has_an_entry(document):
+def test_rows_have_entries(document):
     rows = {id for id, row in printed_rows().items() if row.document == document}
     wanted = {id for id in rows if printed_rows()[id].kind in words.KINDS_WITH_WORDS}
     assert wanted - words.read_entries(document).keys() == set()
 
 
-def test_a_row_has_an_entry_of_plain_words():
+def test_entry_has_plain_words():
     fields = {field.name for field in dataclasses.fields(Claim)}
     assert set(WORDS) <= fields

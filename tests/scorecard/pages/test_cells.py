@@ -20,7 +20,7 @@ from scorecard.pages.theme import describe_cell, only_records, remove_recording_
         ("    1 + 1", "this step"),
     ],
 )  # fmt: skip
-def test_a_folded_cell_is_named_after_what_it_does(code, said):
+def test_folded_cell_has_label(code, said):
     assert describe_cell(code) == said
 
 

@@ -5,7 +5,7 @@ import re
 from scorecard.pages.theme import correct_aria_roles, fold_navigation
 
 
-def test_roles_that_do_not_fit_are_taken_off():
+def test_wrong_roles_are_removed():
     body = '<div role="list" class="citation-list"><div role="doc-biblioentry">x</div></div>'
     context = {"body": body + '<summary aria-label="Toggle hidden content">y</summary>'}
     correct_aria_roles(None, "page", "page.html", context, None)

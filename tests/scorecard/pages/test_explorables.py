@@ -47,7 +47,7 @@ def render(stage, monkeypatch, text=PLACE):
     return built(stage, "page", monkeypatch)
 
 
-def test_a_place_holds_parameters_values_data_and_prints(stage, monkeypatch):
+def test_explorable_has_data(stage, monkeypatch):
     text = render(stage, monkeypatch)
     found = re.search(r'<div class="explorable"([^>]*)><script type="[^"]*">(.*?)</script>', text)
     assert 'data-explorable="explore-it"' in found[1]
@@ -62,7 +62,7 @@ def test_a_place_holds_parameters_values_data_and_prints(stage, monkeypatch):
     }
 
 
-def test_a_page_without_a_notebook_names_one_and_what_is_replaced(stage, monkeypatch):
+def test_page_names_other_notebook(stage, monkeypatch):
     options = ":notebook: page\n:instead: front-still\n:figure: page-still"
     text = render(stage, monkeypatch, PLACE.replace(":figure: page-still", options))
     assert 'data-figure="page-still" data-instead="front-still" hidden' in text
@@ -79,14 +79,14 @@ def test_a_sentence_is_tied_to_an_explorable(stage, monkeypatch):
     assert follows["data-value"] == "page-one:.3f"
 
 
-def test_scripts_are_deferred_in_the_order_of_their_needs(stage, monkeypatch):
+def test_scripts_are_deferred_in_order(stage, monkeypatch):
     text = render(stage, monkeypatch)
     scripts = re.findall(r'<script defer="defer" src="_static/(math|frame|plot|views-.)\.js', text)
     assert scripts == ["math", "frame", "plot", "views-a"]
     assert "explorables.css" in text
 
 
-def test_a_page_without_an_explorable_loads_none_of_it(stage, monkeypatch):
+def test_plain_page_loads_no_explorable(stage, monkeypatch):
     text = render(stage, monkeypatch, "# A page\n")
     assert not re.search(r"(math|frame|plot|views-a)\.js|explorables\.css", text)
 
@@ -103,7 +103,7 @@ def test_a_page_without_an_explorable_loads_none_of_it(stage, monkeypatch):
         ("A-r-25466", "A-r-1", "no document prints a row 'A-r-1'"),
     ],
 )
-def test_what_no_notebook_left_behind_fails_the_page(stage, monkeypatch, told, instead, said):
+def test_missing_data_fails_page(stage, monkeypatch, told, instead, said):
     assert PLACE.count(told) == 1
     with pytest.raises(AssertionError, match=re.escape(said)):
         render(stage, monkeypatch, PLACE.replace(told, instead))

@@ -27,7 +27,7 @@ def linked(text, terms=TERMS):
     return [(link.astext(), link["refuri"]) for link in links]
 
 
-def test_the_first_use_of_each_term_is_linked_in_any_number_and_case():
+def test_first_use_is_linked():
     text = "Two policies with a Budget.\n\nA budget, a policy and restless bandits."
     assert linked(text) == [
         ("policies", "glossary.html#term-policy"),
@@ -36,7 +36,7 @@ def test_the_first_use_of_each_term_is_linked_in_any_number_and_case():
     ]
 
 
-def test_parts_of_words_code_links_and_headings_are_left_alone():
+def test_code_and_headings_are_unlinked():
     text = (
         "Budgetary, sub-budget, ``budget``, `a budget <https://a.example>`_ and **budget**.\n\n"
         "A policy\n--------\n\nNothing.\n\n.. container:: aside\n\n   - A budget."
@@ -51,7 +51,7 @@ def test_the_words_around_a_link_stay():
     assert tree.astext() == before
 
 
-def test_entries_are_paragraphs_that_begin_with_a_term():
+def test_entries_begin_with_term():
     tree = publish_doctree(
         "**Average reward (gain).** What an *epoch* earns. Its top is the **best gain**.\n\nProse."
     )
@@ -61,7 +61,7 @@ def test_entries_are_paragraphs_that_begin_with_a_term():
     assert paragraph["ids"] == ["term-average-reward"]
 
 
-def test_a_page_of_the_book_has_the_definition_at_hand(tmp_path):
+def test_page_shows_definition(tmp_path):
     (tmp_path / "guide").mkdir()
     (tmp_path / "guide/glossary.md").write_text("# Glossary\n\n**Budget.** At most *three* arms.\n")
     (tmp_path / "page.md").write_text(
@@ -78,7 +78,7 @@ def test_a_page_of_the_book_has_the_definition_at_hand(tmp_path):
     assert 'id="term-budget"' in (out / "guide/glossary.html").read_text()
 
 
-def test_what_searchers_ask_for_leads_to_pages_of_the_book_and_to_one_each():
+def test_search_terms_lead_to_pages():
     subjects = read_values(BOOK / "_search.yml")
     assert [page for page in subjects if not (BOOK / f"{page}.md").exists()] == []
     names = [name.lower() for page in subjects.values() for name in page]

@@ -48,12 +48,12 @@ def shape(element):
     return (element.tag, *inside) if inside else (element.tag, element.text)
 
 
-def test_a_fraction_and_an_index_have_their_parts_in_order():
+def test_fraction_has_ordered_parts():
     root = ET.fromstring(convert_to_mathml(r"\frac{a}{b_i}", display=False))
     assert shape(root) == ("math", ("mfrac", ("mi", "a"), ("msub", ("mi", "b"), ("mi", "i"))))
 
 
-def test_lines_are_aligned_cell_by_cell_and_limits_stand_below_in_a_display():
+def test_display_is_aligned():
     text = r"\begin{aligned} a &= \sum_{i} b_i \\ &\le c \end{aligned}"
     root = ET.fromstring(convert_to_mathml(text, display=True))
     assert root.get("display") == "block"
@@ -62,13 +62,13 @@ def test_lines_are_aligned_cell_by_cell_and_limits_stand_below_in_a_display():
 
 
 @pytest.mark.parametrize("formula", [r"\unheard{x}", r"\frac{a", r"\begin{aligned} x", "a_b_c"])
-def test_a_formula_that_cannot_be_set_is_refused_by_its_text(formula):
+def test_unknown_formula_is_refused(formula):
     with pytest.raises(ValueError, match="is not understood") as caught:
         convert_to_mathml(formula, display=False)
     assert repr(formula) in str(caught.value)
 
 
-def test_a_page_has_formulas_numbers_references_and_a_warning_where_one_cannot_be_set(tmp_path):
+def test_page_has_formulas(tmp_path):
     text = """Page
 ====
 

@@ -23,7 +23,7 @@ from scorecard.paths import BOOK
 STATIC = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static"
 
 
-def test_a_script_of_one_kind_of_content_is_loaded_where_that_content_is():
+def test_scripts_follow_content():
     tag = '\n    <script data-a="b" src="../_static/{}?v=1f"></script>'
     other, tabs, scorecard = map(tag.format, ("other.js", "design-tabs.js", "scorecard.js"))
     table, tab = '<table class="book-scorecard"></table>', '<div class="sd-tab-set"></div>'
@@ -54,16 +54,16 @@ def test_a_script_of_one_kind_of_content_is_loaded_where_that_content_is():
         (':root{--x:"\\f058"}', ':root{--x:"\uf058"}'),
     ],
 )
-def test_a_rule_stays_where_all_its_classes_and_ids_are_used(sheet, kept):
+def test_used_rules_stay(sheet, kept):
     assert keep_used_rules(sheet, {"a", "a:b", "made-of-", "-"}).replace("/**/", "") == kept
 
 
-def test_a_sheet_that_is_not_well_formed_is_refused():
+def test_malformed_sheet_is_refused():
     with pytest.raises(ValueError, match="sheet must be well formed"):
         keep_used_rules("a{b:c} d", set())
 
 
-def test_a_font_keeps_the_characters_asked_for(tmp_path):
+def test_font_keeps_characters(tmp_path):
     font = tmp_path / "font.woff2"
     shutil.copyfile(STATIC / "vendor/fontawesome/webfonts/fa-solid-900.woff2", font)
     keep_used_glyphs(font, {0xF058, ord("%")})
@@ -71,12 +71,12 @@ def test_a_font_keeps_the_characters_asked_for(tmp_path):
     assert font.stat().st_size < 3000
 
 
-def test_a_formula_shows_its_letters_upright_and_slanted_and_no_name_of_an_element():
+def test_formula_letters_are_found():
     page = "b<math><mi>x</mi><mo>&lt;</mo><mi>α</mi></math> q <math><mn>1</mn></math>"
     assert find_formula_characters(page) == set(map(ord, "x<α1𝑥𝛼"))
 
 
-def test_the_font_of_formulas_keeps_large_brackets_and_small_primes(tmp_path):
+def test_formula_font_keeps_brackets(tmp_path):
     font = tmp_path / "math.woff2"
     shutil.copyfile(BOOK / "_static/math.woff2", font)
     keep_used_glyphs(font, set(map(ord, "(′")))
@@ -87,7 +87,7 @@ def test_the_font_of_formulas_keeps_large_brackets_and_small_primes(tmp_path):
     assert font.stat().st_size < 10_000
 
 
-def test_the_theme_of_a_site_is_thinned_out_by_its_pages_and_scripts(tmp_path):
+def test_theme_is_pruned(tmp_path):
     shutil.copytree(STATIC, tmp_path / "_static")
     (tmp_path / "_static/own.js").write_text('element.classList.add("btn-outline-info");')
     (tmp_path / "index.html").write_text(
@@ -110,7 +110,7 @@ def test_the_theme_of_a_site_is_thinned_out_by_its_pages_and_scripts(tmp_path):
     assert 0xF185 not in letters  # the sun
 
 
-def test_a_page_names_the_sheet_that_it_was_given(tmp_path):
+def test_page_links_own_sheet(tmp_path):
     def made(name, page):
         site = tmp_path / name
         shutil.copytree(STATIC, site / "_static")
@@ -125,6 +125,6 @@ def test_a_page_names_the_sheet_that_it_was_given(tmp_path):
     assert versions[0] == versions[1] != versions[2]
 
 
-def test_a_build_that_failed_is_left_alone(tmp_path):
+def test_failed_build_is_unchanged(tmp_path):
     prune_site(SimpleNamespace(outdir=tmp_path), RuntimeError("no"))
     assert list(tmp_path.iterdir()) == []

@@ -21,7 +21,7 @@ def test_every_package_is_on_one_page():
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_every_public_name_exists_and_says_what_it_is(name):
+def test_public_names_exist(name):
     module = import_module(name)
     assert sorted(module.__all__) == sorted(set(module.__all__))
     for public in module.__all__:
@@ -30,7 +30,7 @@ def test_every_public_name_exists_and_says_what_it_is(name):
 
 
 @pytest.mark.parametrize("name", [name for name in PACKAGES if name != "scorecard"])
-def test_every_public_function_has_an_example_that_runs(name):
+def test_public_functions_have_examples(name):
     """Doctest runs them. A result's class is shown by the function that returns it.
 
     The functions of `scorecard` write into a notebook's run; the notebooks show them.

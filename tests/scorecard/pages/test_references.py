@@ -107,7 +107,7 @@ def run_page(folder, book):
     return built(folder, {"page": PAGE}, data)
 
 
-def test_references_lead_into_the_book_and_numbers_are_the_books(tmp_path, book):
+def test_references_lead_into_book(tmp_path, book):
     index = read_index(book) | {"address": "../book"}
     out = run_page(tmp_path / "run", index)
     words, links = references_of(out)
@@ -130,7 +130,7 @@ def test_references_lead_into_the_book_and_numbers_are_the_books(tmp_path, book)
     assert 'class="eqno">(2)' in text
 
 
-def test_what_the_books_page_has_not_is_numbered_on(tmp_path, book):
+def test_new_items_are_numbered(tmp_path, book):
     index = read_index(book) | {"address": "../book"}
     index["numbers"]["part/page"]["figure"].clear()
     index["numbers"]["part/elsewhere"]["figure"]["more"] = [7]
@@ -138,7 +138,7 @@ def test_what_the_books_page_has_not_is_numbered_on(tmp_path, book):
     assert re.search(r'caption-number">Fig. 8 ', text)
 
 
-def test_where_no_book_is_built_its_sources_give_the_words(tmp_path, monkeypatch):
+def test_sources_give_words(tmp_path, monkeypatch):
     (tmp_path / "sources/part").mkdir(parents=True)
     (tmp_path / "sources/part/elsewhere.md").write_text(
         ELSEWHERE.replace(
@@ -156,7 +156,7 @@ def test_where_no_book_is_built_its_sources_give_the_words(tmp_path, monkeypatch
     assert links == ["#equation-eq-second", "#thm-second", "#mine-figure", "#mine"]
 
 
-def test_without_an_index_there_is_no_book(tmp_path):
+def test_missing_index_means_no_book(tmp_path):
     assert read_index(tmp_path) is None
     (tmp_path / INDEX).write_text('{"targets": {}}')
     assert read_index(tmp_path) == {"targets": {}}

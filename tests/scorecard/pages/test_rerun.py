@@ -58,7 +58,7 @@ def rows(html):
     return [[unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in row] for row in cells]
 
 
-def test_changed_parameters_stand_beside_the_documents_and_the_others_are_folded(built):
+def test_changed_parameters_are_shown(built):
     mine = {"name": "my <feeds>.csv", "shipped": "sources.csv", "sha256": "ab" * 32}
     text = built(
         "../book", files={"sources": mine}, budget=2, law="<b>x</b>", sources="sources.csv"
@@ -87,11 +87,11 @@ def test_the_command_comes_with_ranges_and_relations(built):
     assert ">len(kernels) &lt; 4</code> must hold: there is room for &lt;three&gt;" in text
 
 
-def test_without_a_book_the_page_names_it_and_links_nowhere(built):
+def test_page_without_book_links_nowhere(built):
     text = built("", budget=2)
     assert "The book's page has the documents' own." in text
     assert ">The book's page</a>" not in text
 
 
-def test_a_run_with_the_documents_parameters_needs_no_banner(built):
+def test_document_run_has_no_banner(built):
     assert "book-rerun" not in built("../book", document=True)

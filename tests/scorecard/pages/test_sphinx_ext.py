@@ -34,7 +34,7 @@ EVIL = "<script>alert(1)</script>"
         ("", None, ""),
     ],
 )
-def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown):
+def test_interval_has_decimals_of_value(computed, interval, shown):
     assert format_computed({"computed": computed, "interval": interval}) == shown
 
 
@@ -58,7 +58,7 @@ def built(folder, page, monkeypatch):
     return (out / f"{page}.html").read_text()
 
 
-def test_a_page_says_how_it_is_rerun_and_folds_its_parameters(tmp_path, monkeypatch):
+def test_page_shows_rerun_command(tmp_path, monkeypatch):
     (tmp_path / "page.md").write_text("# A page\n")
     data = {"runs": {"page": {"given": {}, "files": {}}}, "document": True, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))
@@ -74,7 +74,7 @@ BUDGET = {"budget": 1}
 BOOK = {"address": "", "targets": {}, "numbers": {}}
 
 
-def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monkeypatch):
+def test_caption_html_is_text(tmp_path, monkeypatch):
     """Even where a notebook hands on a reader's words as they are."""
     figure = {"notebook": "page", "alt": f'"{EVIL}', "instances": None}
     said = {"page-inside": f"An item of {EVIL} at $M = 1$ *rises*.", "page-alone": EVIL}
@@ -181,7 +181,7 @@ def table(text, name):
 CELL = r"<t[hd](?: [^>]*)?>(.*?)(?=</t[hdr]>|<t[hdr][ >]|</t(?:head|body|able)>|\Z)"
 
 
-def test_the_tables_of_a_page_hold_what_the_results_say(tables):
+def test_page_tables_hold_results(tables):
     """In each cell, to the letter, whatever Markdown would make of it."""
     odd, text, found = tables
     typeset = odd.replace("$e$", r"\(e\)").replace("c_d", r"\(c_{d}\)")
@@ -269,7 +269,7 @@ def test_condition_and_choices_stand_beside_the_reason(reason, assumes, conditio
     ("repository", "binder"),
     [("", False), ("https://a.example/us/book", False), ("https://github.com/us/my_book", True)],
 )
-def test_how_to_rerun_names_the_repository_and_binder_where_it_can(repository, binder):
+def test_rerun_names_repository(repository, binder):
     text = TEMPLATES.get_template("sources-of-book.md").render(data={"repository": repository})
     assert ("archive of a release" in text) is (not repository)
     assert ("https://mybinder.org/v2/gh/us/my_book/HEAD?urlpath=lab/tree/" in text) is binder

@@ -49,7 +49,7 @@ def page(tmp_path, monkeypatch):
     return built(tmp_path, "page", monkeypatch)
 
 
-def test_cells_are_text_and_headings_have_their_scope(page):
+def test_cells_are_text(page):
     elements = Elements(page)
     heads = [(attributes["scope"], text.strip()) for attributes, text in elements.all("th")]
     assert [scope for scope, _ in heads] == ["col", "col", "row", "row"]
@@ -61,7 +61,7 @@ def test_cells_are_text_and_headings_have_their_scope(page):
     assert EVIL not in page
 
 
-def test_the_caption_is_numbered_and_the_table_is_reached_by_keyboard(page):
+def test_table_caption_is_numbered(page):
     assert re.search(r'<span class="caption-number">Table 1 ?</span>', page)
     assert "<em>rise</em>" in page
     assert re.search(r'See <a [^>]*href="#page-rewards"><span[^>]*>Table 1</span></a>', page)
@@ -70,7 +70,7 @@ def test_the_caption_is_numbered_and_the_table_is_reached_by_keyboard(page):
     assert f'id="{scroller["aria-labelledby"]}"' in page
 
 
-def test_a_table_links_to_its_data_instances_provenance_and_citation(page):
+def test_table_links_its_files(page):
     links = {
         text.split(" ·")[0].strip(): a["href"] for a, text in Elements(page).all("a") if "href" in a
     }
@@ -81,7 +81,7 @@ def test_a_table_links_to_its_data_instances_provenance_and_citation(page):
     assert links["cite"] == "tables/page-rewards.bib"
 
 
-def test_a_table_that_no_notebook_saved_is_refused(tmp_path, monkeypatch):
+def test_unknown_table_is_refused(tmp_path, monkeypatch):
     (tmp_path / "page.md").write_text(PAGE)
     data = {"tables": {}, "runs": {}, "document": True, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))

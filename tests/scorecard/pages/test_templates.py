@@ -11,7 +11,7 @@ from scorecard.publishing.site import _list_verdicts
 VERDICTS = itertools.cycle(["matches", "holds under", "does not hold", "open", "used"])
 
 
-def test_every_list_of_the_rows_has_the_same_number():
+def test_row_lists_agree():
     verdicts = {
         id: {
             "verdict": next(VERDICTS),

@@ -31,7 +31,7 @@ def read(folder, id="page-rewards"):
     return json.loads((folder / f"tables/{id}.json").read_text())
 
 
-def test_a_table_keeps_all_digits_and_shows_some(start_run):
+def test_table_keeps_all_digits(start_run):
     folder = start_run(notebook="part/page", parameters={"budget": 2})
     assert save(formats={"share": ".1%", "visits": ",d"}) is None
     table = read(folder)
@@ -56,7 +56,7 @@ def test_one_format_is_for_fractions_only(start_run):
     assert read(folder)["rows"][0][1:4] == ["0.10", "0.25", "1200"]
 
 
-def test_row_numbers_are_left_out_and_levels_of_an_index_are_headings(start_run):
+def test_index_levels_are_headings(start_run):
     folder = start_run()
     save(frame=FRAME.reset_index())
     assert read(folder)["heads"] == 0
@@ -68,7 +68,7 @@ def test_row_numbers_are_left_out_and_levels_of_an_index_are_headings(start_run)
     assert (folder / "tables/page-other.csv").read_text().startswith("policy,visits,reward")
 
 
-def test_the_same_inputs_give_the_same_bytes(start_run):
+def test_same_inputs_give_same_bytes(start_run):
     written = []
     for name in ("first", "second"):
         folder = start_run(name)
@@ -96,7 +96,7 @@ def test_the_same_inputs_give_the_same_bytes(start_run):
         ({"instances": "page-unknown"}, "instances must be the id of data saved before"),
     ],
 )
-def test_what_no_reader_could_use_is_refused(start_run, change, said):
+def test_useless_table_is_refused(start_run, change, said):
     folder = start_run()
     with pytest.raises(ValueError, match=said):
         save(**change)
@@ -146,7 +146,7 @@ def test_data_that_nobody_explains_are_refused(start_run, description, columns, 
     assert not (folder / "data").exists()
 
 
-def test_a_notebook_opened_by_hand_shows_the_frame(start_run, monkeypatch, tmp_path):
+def test_opened_notebook_shows_frame(start_run, monkeypatch, tmp_path):
     start_run()
     monkeypatch.delenv(VARIABLE)
     monkeypatch.chdir(tmp_path)
