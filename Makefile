@@ -6,7 +6,7 @@ PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3.14 python3;
 PROFILE ?= paper
 PORT    ?= 8000
 # What a user types reaches the program as it was typed: Make expands no dollar sign in it.
-TYPED   := PROFILE PORT BASEURL REPOSITORY NB P NAME SOURCES TRACE BENCH LIVE LAB MUTANTS
+TYPED   := PROFILE PORT BASEURL REPOSITORY NB P NAME SOURCES TRACE SIGNALS BENCH LIVE LAB MUTANTS
 $(foreach name,$(TYPED),$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
 # Compiled kernels are kept in the environment, each until code that it is made from changes.
@@ -45,8 +45,8 @@ proofs: $(READY)  ## checks that take many minutes: the switching curve, long fa
 coq:  ## check the proof of the switching curve with Coq (8.16 or later; apt-get install coq), and print what it proves and assumes
 	@$(MAKE) --no-print-directory -C proofs
 
-run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv] [TRACE=my.csv]
-	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES" --trace "$$TRACE"
+run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv] [TRACE=my.csv] [SIGNALS=pings.csv]
+	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES" --trace "$$TRACE" --signals "$$SIGNALS"
 
 page: $(READY)  ## the skeleton of a new page: text, study, test, contents (NAME=ephemeral/my-page)
 	@$(REPORT) page "$$NAME"

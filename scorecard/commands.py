@@ -54,10 +54,11 @@ def make_book(
     print(summarise(collation))
 
 
-def run_notebook(notebook: str, parameters: str, sources: str, trace: str) -> None:
-    """Run one notebook with a reader's parameters, sources or trace, and render its page."""
+def run_notebook(notebook: str, parameters: str, sources: str, trace: str, signals: str) -> None:
+    """Run one notebook with a reader's parameters or files, and render its page."""
     runs = build_folder("paper") / "runs"
-    job = make_rerun_job(notebook, parse_assignments(parameters), sources, trace, runs=runs)
+    values = parse_assignments(parameters)
+    job = make_rerun_job(notebook, values, sources, trace, signals, runs=runs)
     build = job.target.parent
     with lock_build(build):
         run_jobs([job])
@@ -201,6 +202,7 @@ def _make_parser() -> argparse.ArgumentParser:
     option("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
     option("--sources", default="", help="CSV file with sources of your own")
     option("--trace", default="", help="CSV file with a trace of your own")
+    option("--signals", default="", help="CSV file with pings of your own")
     add("pdf", make_pdf, "print the whole book to one PDF", "set of parameters")
     pack_help = "pack the book, its PDF and data in one archive"
     option = add("release", publish, pack_help, "set of parameters")

@@ -333,6 +333,10 @@ def trace_calls():
         "lambdacrawl": {"sources": sources, "budget": 1},
         "lambdacrawl_rates": {"change_rate": [0.1, 1.0], "importance": [1.0, 1.0], "budget": 0.5},
         "publications": {"kind": "commit"},
+        "read_pings": {
+            "path": trace.trace.DATA / "publications.csv.gz",
+            "trace": trace.read_trace(trace.trace.DATA / "publications.csv.gz")[0], "window": 2.0,
+        },
         "read_trace": {"path": trace.trace.DATA / "publications.csv.gz"},
     }  # fmt: skip
 

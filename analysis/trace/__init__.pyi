@@ -11,6 +11,7 @@ from .experiment import Experiment, Outcome, choose_memory
 from .forgetting import ForgettingIndex, known_from
 from .frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl, lambdacrawl_rates
 from .reading import Repair, read_trace
+from .signals import read_pings
 from .trace import Trace, publications
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "lambdacrawl",
     "lambdacrawl_rates",
     "publications",
+    "read_pings",
     "read_trace",
 ]

@@ -103,17 +103,20 @@ def read_trace(
     """
     check_kind("path", path, str, PathLike)
     check_choice("duplicates", duplicates, DUPLICATES)
-    latest = pd.Timestamp.now(tz="UTC") if now is None else _parse_now(now)
+    latest = parse_now(now)
     try:
-        table = _read_table(path)
-        trace, repairs = _repair_table(table, latest, duplicates)
+        table = read_rows(path)
+        items, repairs = repair_rows(table, latest, duplicates)
+        trace = _make_trace(items, repairs, len(table))
     except (OSError, ValueError) as error:
         raise ValueError(f"path {path}: {str(error).strip()}") from None
     return trace, repairs
 
 
-def _parse_now(now: str) -> pd.Timestamp:
-    """Parse a text as a time; raise ValueError naming `now`."""
+def parse_now(now: str | None) -> pd.Timestamp:
+    """Parse a text as a time, the current one for None; raise ValueError naming `now`."""
+    if now is None:
+        return pd.Timestamp.now(tz="UTC")
     check_kind("now", now, str)
     try:
         stamp = pd.Timestamp(now)
@@ -124,7 +127,8 @@ def _parse_now(now: str) -> pd.Timestamp:
     return stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp.tz_convert("UTC")
 
 
-def _read_table(path: str | PathLike[str]) -> pd.DataFrame:
+def read_rows(path: str | PathLike[str]) -> pd.DataFrame:
+    """Read the columns source and utc as text, rows numbered as an editor shows them."""
     table = read_careful_csv(path, skip_blank_lines=False)
     for column in ("source", "utc"):
         if column not in table.columns:
@@ -139,9 +143,10 @@ def _read_table(path: str | PathLike[str]) -> pd.DataFrame:
     return table[(table != "").any(axis=1)]
 
 
-def _repair_table(
+def repair_rows(
     table: pd.DataFrame, latest: pd.Timestamp, duplicates: str
-) -> tuple[Trace, list[Repair]]:
+) -> tuple[pd.DataFrame, list[Repair]]:
+    """Return source and time of the rows that can be used, and what was done to others."""
     # pandas cannot represent years after 2262 in nanoseconds; they are in the future, too.
     far = table["utc"].str.match(r"[3-9]\d{3}-|2[3-9]\d{2}-")
     times = _parse_times(table["utc"].mask(far, ""))
@@ -172,8 +177,11 @@ def _repair_table(
     if duplicates == "drop":
         applied["duplicate, left out"] = again.reindex(table.index, fill_value=False)
         items = items[~again]
-    repairs = list(_list_repairs(applied))
-    rows = f" (of {len(table)} rows; {'; '.join(map(str, repairs))})" if repairs else ""
+    return items, list(_list_repairs(applied))
+
+
+def _make_trace(items: pd.DataFrame, repairs: list[Repair], number: int) -> Trace:
+    rows = f" (of {number} rows; {'; '.join(map(str, repairs))})" if repairs else ""
     if len(items) < FEWEST:
         raise ValueError(
             f"there must be at least {FEWEST} items to estimate rates, got {len(items)}{rows}"
@@ -182,7 +190,7 @@ def _repair_table(
         raise ValueError(
             f"there is one source only, {items['source'].iloc[0]!r}: nothing to choose{rows}"
         )
-    return Trace.of(items["source"], items["time"]), repairs
+    return Trace.of(items["source"], items["time"])
 
 
 def _parse_times(texts: pd.Series) -> pd.Series:

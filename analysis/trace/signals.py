@@ -1,13 +1,11 @@
 """Simulated pings on recorded items, and pings of a reader's own.
 
 A recorded item is announced with the recall of its source; false pings come at constant rates. A
-reader's pings are matched: a ping announces the oldest item of its source that was published within
-a window before it and that no earlier ping announced; other pings are false.
+reader's pings are matched to the items: see `read_pings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 
@@ -16,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats, Ints, read_only_arrays
-from analysis.checks import Rng, check_array, check_kind, check_number, check_rng
+from analysis.checks import Rng, check_choice, check_kind, check_number, check_rng
 from analysis.ephemeral.signals.model import each
 from analysis.ephemeral.signals.simulation import (
     ANNOUNCED,
@@ -27,8 +25,8 @@ from analysis.ephemeral.signals.simulation import (
     Trust,
     play_signals,
 )
-from analysis.ephemeral.tables import read_careful_csv
 from analysis.trace.experiment import Experiment
+from analysis.trace.reading import DUPLICATES, Repair, parse_now, read_rows, repair_rows
 from analysis.trace.trace import HOUR, WEEK, Trace
 
 
@@ -123,80 +121,144 @@ def play_pings(
     return weeks, run
 
 
+@read_only_arrays
+@dataclass(frozen=True)
+class Pings:
+    """Pings of a file, matched to the items of a trace.
+
+    `announced`, shape (items,), says which items of the trace, in its order, have a ping; `source`
+    and `time` of the pings that announce none, in seconds of the trace.
+    """
+
+    announced: Bools
+    source: Ints
+    time: Ints
+
+    def __len__(self) -> int:
+        return int(self.announced.sum()) + self.source.size
+
+
 def read_pings(
-    path: str | PathLike[str], trace: Trace, window: float = 24.0
-) -> tuple[Bools, Ints, Ints]:
-    """Read pings from a CSV file and match them to the items of a trace.
+    path: str | PathLike[str],
+    trace: Trace,
+    window: float = 24.0,
+    *,
+    now: str | None = None,
+    duplicates: str = "drop",
+) -> tuple[Pings, list[Repair]]:
+    """Read pings, match them to the items of a trace, and return them with what was repaired.
+
+    A ping announces the oldest item of its source that was published within a window before it and
+    that no earlier ping announced; other pings are false.
 
     Parameters
     ----------
     path : path
-        CSV file, UTF-8, with the columns ``source`` and ``utc`` (ISO 8601).
+        CSV file, UTF-8, with the columns ``source`` and ``utc`` (ISO 8601), one row a ping, in any
+        order. Rows are repaired as in `read_trace`; pings of other sources are left out too.
     trace : Trace
-        Items; pings of other sources are left out.
+        Items.
     window : float
         Hours before a ping within which an item was published that it may announce.
+    now : str, optional
+        Time after which no ping can have come; the current time by default.
+    duplicates : {"drop", "keep"}
+        What to do with equal rows.
 
     Returns
     -------
-    announced : ndarray of bool, shape (items,)
-        Which items of the trace, in its order, have a ping.
-    source, time : ndarray of int
-        Source and second of each false ping.
+    pings : Pings
+    repairs : list of Repair
+        Empty if nothing had to be done.
 
     Raises
     ------
     ValueError
-        If the file has not the two columns, a time cannot be read, or no ping is of a source of
-        the trace.
+        Naming the file and the reason: a column is missing, more than one row in ten cannot be
+        used, or no ping is of a source of the trace.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from analysis.trace import Trace, read_pings
+    >>> hours = 3600 * np.array([0, 2, 3])
+    >>> begin = np.datetime64("2026-01-01", "s")
+    >>> trace = Trace(("blog", "news"), begin, np.array([0, 0, 1]), hours)
+    >>> lines = ["source,utc", "blog,2026-01-01T02:10:00Z", "news,2026-01-01T02:10:00Z"]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pings.csv"
+    ...     _ = path.write_text(chr(10).join(lines))
+    ...     pings, repairs = read_pings(path, trace, window=1.0)
+    >>> pings.announced.tolist(), pings.time.tolist(), len(repairs)
+    ([False, True, False], [7800], 0)
     """
+    check_kind("path", path, str, PathLike)
     check_kind("trace", trace, Trace)
     window = check_number("window", window, 0, low_open=True, high_open=True)
-    table = read_careful_csv(path)
-    if missing := [name for name in ("source", "utc") if name not in table.columns]:
-        raise ValueError(f"{path} must have the columns source and utc, got no {missing[0]}")
-    numbers: Mapping[str, int] = {name: n for n, name in enumerate(trace.names)}
-    source = table["source"].map(numbers)
-    known = source.notna().to_numpy()
-    if not known.any():
-        raise ValueError(f"{path} must have pings of sources of the trace, got none")
-    stamps = pd.to_datetime(table["utc"][known], utc=True, errors="coerce", format="ISO8601")
-    if stamps.isna().any():
-        raise ValueError(f"utc of {path} must be times of ISO 8601, got one that is not")
-    seconds = stamps.dt.tz_localize(None).to_numpy().astype("datetime64[s]") - trace.origin
-    time = (seconds / np.timedelta64(1, "s")).astype(np.int64)
-    arm = source[known].to_numpy().astype(np.int64)
-    order = np.argsort(time, kind="stable")
+    check_choice("duplicates", duplicates, DUPLICATES)
+    latest = parse_now(now)
+    try:
+        rows, repairs = repair_rows(read_rows(path), latest, duplicates)
+        known = rows["source"].isin(trace.names)
+        if not known.any():
+            raise ValueError("there must be pings of sources of the trace, got none")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"path {path}: {str(error).strip()}") from None
+    if not known.all():
+        repairs.append(
+            Repair("no source of the trace, left out", tuple(rows.index[~known].tolist()))
+        )
+    return _match_pings(rows[known], trace, window), repairs
+
+
+def _match_pings(rows: pd.DataFrame, trace: Trace, window: float) -> Pings:
+    numbers = {name: n for n, name in enumerate(trace.names)}
+    arm = rows["source"].map(numbers).to_numpy().astype(np.int64)
+    stamps = rows["time"].dt.tz_localize(None).to_numpy().astype("datetime64[s]")
+    time = (stamps - trace.origin).astype(np.int64)
+    order = np.lexsort((time, arm))
+    arm, time = arm[order], time[order]
     announced = np.zeros(trace.time.size, dtype=np.bool_)
-    false = np.ones(order.size, dtype=np.bool_)
-    items = [np.flatnonzero(trace.source == i) for i in range(len(trace))]
-    following = np.zeros(len(trace), dtype=np.int64)
-    for j in order.tolist():
-        own, k = items[arm[j]], int(following[arm[j]])
-        while k < own.size and trace.time[own[k]] < time[j] - window * HOUR:
-            k += 1
-        if k < own.size and trace.time[own[k]] <= time[j]:
-            announced[own[k]], false[j] = True, False
-            k += 1
-        following[arm[j]] = k
-    return announced, arm[false], time[false]
+    false = np.ones(time.size, dtype=np.bool_)
+    first = np.searchsorted(arm, np.arange(len(trace) + 1))
+    for i in np.unique(arm).tolist():
+        items = np.flatnonzero(trace.source == i)
+        published, k = trace.time[items].tolist(), 0
+        for j, when in enumerate(time[first[i] : first[i + 1]].tolist(), int(first[i])):
+            while k < len(published) and published[k] < when - window * HOUR:
+                k += 1
+            if k < len(published) and published[k] <= when:
+                announced[items[k]], false[j] = True, False
+                k += 1
+    late = np.argsort(time[false], kind="stable")
+    return Pings(announced, arm[false][late], time[false][late])
 
 
-def own_pings(experiment: Experiment, path: str, window: float = 24.0) -> Events:
-    """Return the items of a trace with the pings of a file.
+def recorded_pings(experiment: Experiment, pings: Pings) -> Events:
+    """Return the items of the warm-up and test period with pings of `read_pings`.
 
     A true ping counts from the moment at which its item was published: its delay is left out.
+    ValueError if the pings were matched to another trace.
     """
-    announced, arm, time = read_pings(path, experiment.trace, window)
+    check_kind("experiment", experiment, Experiment)
+    check_kind("pings", pings, Pings)
+    trace = experiment.trace
+    if pings.announced.shape != trace.time.shape:
+        raise ValueError(
+            f"pings must be matched to the {trace.time.size} items of the experiment's trace, got "
+            f"{pings.announced.size}"
+        )
     clock, _ = experiment.clock(0)
     when, source = recorded_items(experiment)
-    low = int(np.searchsorted(experiment.trace.time, clock.begin, side="right"))
-    kind = np.where(announced[low : low + when.size], ANNOUNCED, SILENT)
-    inside = (time > clock.begin) & (time < clock.end)
-    late = (time[inside] - clock.begin) / experiment.period
+    low = int(np.searchsorted(trace.time, clock.begin, side="right"))
+    kind = np.where(pings.announced[low : low + when.size], ANNOUNCED, SILENT)
+    inside = (pings.time > clock.begin) & (pings.time < clock.end)
+    late = (pings.time[inside] - clock.begin) / experiment.period
     return Events.at(
-        check_array("times", np.concatenate([when, late])),
-        np.concatenate([source, arm[inside]]),
+        np.concatenate([when, late]),
+        np.concatenate([source, pings.source[inside]]),
         np.concatenate([kind, np.full(late.size, FALSE)]),
         np.concatenate([np.asarray(experiment.value)[source], np.zeros(late.size)]),
     )

@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from analysis.arrays import Bools, Floats
 from analysis.ephemeral import Signals, Sources, long_run_cycle, signal_index, whittle_index
+from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.signals.freshness import (
+    ExpectedContentPolicy,
+    FreshnessPolicy,
+    LambdaCrawlPolicy,
+    ping_probabilities,
+    play_policy,
+    polite_rates,
+)
 from analysis.ephemeral.signals.guarantees import even_crawls_reward
 from analysis.ephemeral.signals.index import one_ping_index, one_ping_reach, signal_law
-from analysis.ephemeral.signals.simulation import Trust
+from analysis.ephemeral.signals.simulation import ANNOUNCED, FALSE, SILENT, Trust
 from analysis.ephemeral.stochastic.index import lattice_chain, lattice_index
-from analysis.trace.bootstrap import block_weights, ratio_interval
+from analysis.trace.bootstrap import block_weights
 from analysis.trace.experiment import Experiment
-from analysis.trace.signals import Hub, play_pings, simulated_pings
-from analysis.trace.trace import HOUR, WEEK, Trace, publications
+from analysis.trace.frequencies import FrequencyPolicy, lambdacrawl_rates
+from analysis.trace.reading import Repair
+from analysis.trace.signals import Hub, play_pings, recorded_pings, simulated_pings
+from analysis.trace.trace import HOUR, WEEK
+from book.trace.shared import (
+    check_files,
+    load_pings,
+    load_trace,
+    make_experiment,
+    measure_ratio,
+    tabulate_repairs,
+)
 from scorecard import COLOURS, figure, save_figure, save_value, save_values
+
+__all__ = ["check_files", "load_trace", "make_experiment"]
 
 #: Step, chain when waiting, law after a crawl, and index of each source of a pair.
 Lattices = Sequence[tuple[float, Floats, Floats, Floats]]
-KINDS = {"upload": "uploads", "commit": "commits"}
+RIVALS = {
+    "fresh": "crawl values, all copies alike",
+    "fresh by rate": "crawl values, weighted by items",
+    "lambda": "LambdaCrawl, pings as changes",
+    "polite": "fresh at random times, no pings",
+}
 POLICIES = {
     "blind": "ages alone",
     "worth": "largest expected worth",
@@ -161,24 +188,6 @@ def tabulate_losses(losses: pd.DataFrame) -> pd.DataFrame:
 # The trace ---------------------------------------------------------------------------------------
 
 
-def make_experiment(trace: Trace, test: int, half_life: float, budget: int) -> Experiment:
-    """Split a trace: so many weeks at its end for the test, or half if it is shorter."""
-    weeks = (trace.end - trace.begin) // WEEK
-    test = min(test, weeks // 2)
-    end = trace.begin + weeks * WEEK
-    if test < 2:
-        raise ValueError(f"the trace must span at least 4 weeks, got {weeks}")
-    return Experiment(
-        trace, trace.begin, end - test * WEEK, end, half_life, budget, phases=1,
-        warm_up=min(4, weeks - test),
-    )  # fmt: skip
-
-
-def load_trace(kind: str) -> Trace:
-    """Return the publications of a kind."""
-    return publications(kind)
-
-
 def compute_factors(
     setting: Experiment,
     recalls: Sequence[float],
@@ -203,7 +212,7 @@ def compute_factors(
             known, _ = play_pings(setting, events, Trust("known", recall, precision))
             epochs = memory * HOUR / setting.period
             learnt, run = play_pings(setting, events, Trust("learnt", memory=epochs))
-            ratio, low, high = ratio_interval(learnt, blind, weights)
+            ratio, low, high = measure_ratio(learnt, blind, weights)
             rows.append(
                 {
                     "recall": recall, "precision": precision,
@@ -212,6 +221,128 @@ def compute_factors(
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def compute_rivals(
+    setting: Experiment,
+    recall: float,
+    precisions: Sequence[float],
+    hours: Sequence[int],
+    block: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Return what rivals with freshness as their objective earn of the index at expected worth.
+
+    All know recall, precision and the rates of training, of which the least is given to sources
+    without an item there. Columns: hours a visit, precision, policy, ratio, low, high, fresh.
+    """
+    weeks = (setting.end - setting.split) // WEEK
+    weights = block_weights(weeks, min(block, weeks), 1000, np.random.default_rng([seed, 4]))
+    positive = setting.trained[setting.trained > 0]
+    rate, rng, rows = np.maximum(setting.trained, positive.min() / 2), [seed, 5], []
+    for between in hours:
+        trial = replace(setting, period=between * HOUR)
+        clock, warm_up = trial.clock(0)
+        sources, change = trial.sources(rate), rate * between
+        alike = np.ones(rate.size)
+        live = min(float(trial.budget), float(rate.size))
+        for precision in precisions:
+            events = simulated_pings(trial, Hub.of(recall, precision, trial.trained), rng)
+            signals = Signals(sources, recall, precision)
+            followed = ping_probabilities(signals.ping_rate * between, alike, live)
+            even = FrequencyPolicy(lambdacrawl_rates(change, alike, live))
+            policies: dict[str, Policy] = {
+                "index": ExpectedContentPolicy(signals),
+                "fresh": FreshnessPolicy(signals),
+                "fresh by rate": FreshnessPolicy(signals, rate),
+                "lambda": LambdaCrawlPolicy(followed, even),
+                "polite": FrequencyPolicy(polite_rates(change, alike, live)),
+            }
+            earned: dict[str, Floats] = {}
+            for name, policy in policies.items():
+                run = play_policy(
+                    sources, events, policy, trial.budget, clock.horizon, rng=[seed, 6]
+                )
+                earned[name] = run.reward[warm_up:].reshape(weeks, -1).sum(axis=1)
+                ratio = measure_ratio(earned[name], earned["index"], weights)
+                fresh = 1.0 - float(run.stale[warm_up:].mean())
+                rows.append((between, precision, name, *ratio, fresh))
+    names = ["hours a visit", "precision", "policy", "ratio", "low", "high", "fresh"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def tabulate_rivals(rivals: pd.DataFrame) -> pd.DataFrame:
+    """Lay the rivals out for the page, and save the cells that the prose names."""
+    last = int(rivals["hours a visit"].max())
+    for name, key in (("fresh", "fresh"), ("lambda", "lambda")):
+        rows = rivals[rivals["policy"] == name]
+        for cells, label in ((rows, ""), (rows[rows["hours a visit"] == last], "-scarce")):
+            save_value(f"signals-that-lie-{key}{label}-least", float(cells["ratio"].min()))
+            save_value(f"signals-that-lie-{key}{label}-most", float(cells["ratio"].max()))
+    half = float(((rivals["high"] - rivals["low"]) / 2).max())
+    save_values("signals-that-lie-rival", {"hours": last, "half-width": half})
+    index = rivals[rivals["policy"] == "index"]["fresh"].to_numpy()
+    fresh = rivals[rivals["policy"] == "fresh"]["fresh"].to_numpy()
+    save_value("signals-that-lie-fresh-is-fresher", bool((fresh > index).all()))
+    shown = rivals[rivals["policy"] != "index"].assign(policy=rivals["policy"].map(RIVALS))
+    return (
+        shown.rename(columns={"fresh": "up to date"})
+        .set_index(["hours a visit", "precision", "policy"])
+        .join(
+            rivals[rivals["policy"] == "index"]
+            .set_index(["hours a visit", "precision"])["fresh"]
+            .rename("index up to date"),
+            on=["hours a visit", "precision"],
+        )
+        .reset_index()
+        .rename(columns={"ratio": "reward / index"})
+    )
+
+
+def compare_own_pings(
+    setting: Experiment,
+    path: str,
+    recall: float,
+    precision: float,
+    memory: float,
+    block: int,
+    seed: int,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what a reader's own pings are worth, and what had to be repaired in their file.
+
+    Without a file pings are drawn at a recall and a precision. `memory` in hours.
+    """
+    repairs: list[Repair] = []
+    if path:
+        pings, repairs = load_pings(path, setting.trace)
+        events = recorded_pings(setting, pings)
+    else:
+        hub = Hub.of(recall, precision, setting.trained)
+        events = simulated_pings(setting, hub, [seed, 7])
+    weeks = (setting.end - setting.split) // WEEK
+    weights = block_weights(weeks, min(block, weeks), 1000, np.random.default_rng([seed, 8]))
+    blind, _ = play_pings(setting, events, Trust("blind"))
+    learnt, run = play_pings(
+        setting, events, Trust("learnt", memory=memory * HOUR / setting.period)
+    )
+    ratio, low, high = measure_ratio(learnt, blind, weights)
+    announced, false = (int((events.kind == kind).sum()) for kind in (ANNOUNCED, FALSE))
+    items = announced + int((events.kind == SILENT).sum())
+    save_value("signals-that-lie-own", ratio, interval=(low, high), replications=1000)
+    save_values(
+        "signals-that-lie-own",
+        {
+            "signals": bool(path), "pings": announced + false, "items": items,
+            "recall": announced / max(items, 1),
+            "precision": announced / max(announced + false, 1),
+        },
+    )  # fmt: skip
+    row = {
+        "items": items, "pings": announced + false, "recall": announced / max(items, 1),
+        "precision": announced / max(announced + false, 1), "recall learnt": run.recall[0],
+        "reward / blind": ratio, "low": low, "high": high,
+    }  # fmt: skip
+    return pd.DataFrame([row]), tabulate_repairs(repairs)
 
 
 def draw_factors(table: pd.DataFrame, setting: Experiment, kind: str) -> None:
@@ -237,7 +368,7 @@ def draw_factors(table: pd.DataFrame, setting: Experiment, kind: str) -> None:
         "signals-that-lie-factors",
         fig,
         table,
-        caption=f"What pings are worth on the {kind}: reward with learnt reliability over the "
+        caption=f"What pings are worth on {kind}: reward with learnt reliability over the "
         "reward of the blind index, with 95% intervals from blocks of weeks. Dotted: the knee, one "
         "ping a visit at the rates of training.",
         alt="One curve a recall. Each is nearly level at high precision and falls where pings "
@@ -262,6 +393,7 @@ def save_factors(table: pd.DataFrame, setting: Experiment) -> None:
         },
     )  # fmt: skip
     save_value("signals-that-lie-learning-costs", bool((table["learnt"] < table["known"]).any()))
+    save_value("signals-that-lie-learning-gains", bool((table["learnt"] > table["known"]).any()))
     save_value("signals-that-lie-all-help", bool((table["learnt"] > 1).all()))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,13 +14,20 @@ from analysis.ephemeral import Reliability
 from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.signals.guarantees import block_loss, calendar_cost, lie_bound
 from analysis.ephemeral.signals.simulation import Trust
-from analysis.trace.bootstrap import block_weights, ratio_interval
+from analysis.trace.bootstrap import block_weights
 from analysis.trace.experiment import Experiment
-from analysis.trace.signals import Hub, play_pings, simulated_pings
-from analysis.trace.trace import DAY, HOUR, WEEK, publications
+from analysis.trace.signals import Hub, play_pings, recorded_pings, simulated_pings
+from analysis.trace.trace import DAY, HOUR, WEEK
+from book.trace.shared import (
+    check_files,
+    load_pings,
+    load_trace,
+    make_experiment,
+    measure_ratio,
+    tabulate_repairs,
+)
 from scorecard import COLOURS, figure, save_figure, save_value, save_values
 
-KINDS = {"upload": "uploads", "commit": "commits"}
 HUBS = ((0.9, 0.9), (0.9, 0.05), (0.3, 0.5))
 """Recall and precision of three hubs; a quarter of the sources has none."""
 WAYS = {
@@ -38,16 +46,8 @@ CHANGES = {
     "lies": "false pings of its sources only",
     "spam": "one silent source is pinged",
 }
-
-
-def make_experiment(kind: str, test: int, half_life: float, budget: int) -> Experiment:
-    """Split the publications: so many weeks at the end for the test."""
-    trace = publications(kind)
-    weeks = (trace.end - trace.begin) // WEEK
-    end = trace.begin + weeks * WEEK
-    return Experiment(
-        trace, trace.begin, end - test * WEEK, end, half_life, budget, phases=1, warm_up=4
-    )
+OWN = {"own": "pings of your own"}
+__all__ = ["check_files", "load_trace", "make_experiment"]
 
 
 def assign_hubs(setting: Experiment) -> Ints:
@@ -128,16 +128,52 @@ def compare_ways(
         blind, _ = play_pings(setting, events, Trust("blind"), hub)
         for way, trust in ways.items():
             reward, _ = play_pings(setting, events, trust, hub)
-            ratio, low, high = ratio_interval(reward[half:], blind[half:], weights)
+            ratio, low, high = measure_ratio(reward[half:], blind[half:], weights)
             rows.append((change, way, ratio, low, high))
     return pd.DataFrame(rows, columns=["change", "way", "ratio", "low", "high"])
+
+
+def compare_own_pings(
+    setting: Experiment, ways: dict[str, Trust], path: str, block: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the same for the pings of a file, which are those of one hub, and what was repaired.
+
+    What is known before is recall and precision of the first half; without a file there is no row.
+    """
+    names = ["change", "way", "ratio", "low", "high"]
+    if not path:
+        return pd.DataFrame(columns=names), tabulate_repairs([])
+    pings, repairs = load_pings(path, setting.trace)
+    events = recorded_pings(setting, pings)
+    weeks = (setting.end - setting.split) // WEEK
+    half = weeks // 2
+    weights = block_weights(
+        weeks - half, min(block, weeks - half), 1000, np.random.default_rng([seed, 4])
+    )
+    _, warm_up = setting.clock(0)
+    early = events.epoch <= warm_up + half * WEEK // setting.period
+    silent, announced, false = (int((events.kind[early] == kind).sum()) for kind in range(3))
+    recall = announced / max(silent + announced, 1)
+    precision = announced / max(announced + false, 1)
+    blind, _ = play_pings(setting, events, Trust("blind"))
+    rows = []
+    for way, trust in ways.items():
+        reward, _ = play_pings(setting, events, replace(trust, recall=recall, precision=precision))
+        rows.append(("own", way, *measure_ratio(reward[half:], blind[half:], weights)))
+    return pd.DataFrame(rows, columns=names), tabulate_repairs(repairs)
+
+
+def join_rows(hubs: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the table of hubs with those of a reader's own pings."""
+    return pd.concat([hubs, own], ignore_index=True) if len(own) else hubs
 
 
 def widen(table: pd.DataFrame) -> pd.DataFrame:
     """Return the ratios, a row a change and a column a way."""
     pivot = table.pivot(index="change", columns="way", values="ratio")
-    order = [name for name in CHANGES if name in pivot.index]
-    return pivot.loc[order, list(WAYS)].rename(index=CHANGES, columns=WAYS)
+    labels = CHANGES | OWN
+    order = [name for name in labels if name in pivot.index]
+    return pivot.loc[order, list(WAYS)].rename(index=labels, columns=WAYS)
 
 
 def save_hubs(table: pd.DataFrame) -> None:
@@ -258,9 +294,7 @@ def draw_lies(table: pd.DataFrame) -> None:
 # The account -------------------------------------------------------------------------------------
 
 
-def compute_promises(
-    kind: str, test: int, half_life: float, hours: Sequence[int], weeks: int
-) -> pd.DataFrame:
+def compute_promises(setting: Experiment, hours: Sequence[int], weeks: int) -> pd.DataFrame:
     """Return what the account promises at some budgets, in units of the calendar's reward.
 
     `hours` between two visits, of one budget each. Columns: what the calendar earns on seven
@@ -268,13 +302,9 @@ def compute_promises(
     promise that is left.
     """
     rows = []
-    base = make_experiment(kind, test, half_life, 1)
     for period in hours:
-        setting = Experiment(
-            base.trace, base.begin, base.split, base.end, half_life, 1, period=period * HOUR,
-            phases=1,
-        )  # fmt: skip
-        sources, length = setting.sources(setting.trained), weeks * WEEK // setting.period
+        trial = replace(setting, budget=1, period=period * HOUR)
+        sources, length = trial.sources(trial.trained), weeks * WEEK // trial.period
         whole = relaxed_bound(sources, 1)[0]
         left = 1.0 - calendar_cost(sources, 1, 0.125) / whole
         most = float(sources.u_star.sum()) / length / whole

@@ -15,7 +15,11 @@ from scorecard.pages.results import read_results
 from scorecard.running.notebooks import FILES, find_notebook
 
 #: What the book uses in place of a reader's own file.
-_DEFAULTS = {"sources": "Table 1 of the report", "trace": "the trace of the book"}
+_DEFAULTS = {
+    "sources": "Table 1 of the report",
+    "trace": "the trace of the book",
+    "signals": "simulated pings",
+}
 
 
 def _format_value(value: Any) -> str:

@@ -9,7 +9,8 @@ parameter with its type, its unit, the allowed range and a description:
 declares that the notebook takes a reader's own table: its range is the key, in
 ``book/_tables.yml``, of the function that reads the table. N in a range is the number of rows of
 the table, or of the default one. ``trace: str`` declares that the notebook takes a reader's trace
-of publications, of which N is the number of sources.
+of publications, of which N is the number of sources, and ``signals: str`` that it takes pings of
+these sources, which the page's function under ``together`` in ``book/_tables.yml`` reads.
 
 What must hold between parameters, or for a list as a whole, is a line of its own in the cell, with
 the reason; `parameters` has what it may consist of:
@@ -41,7 +42,7 @@ from scorecard.values import ParameterError, parse_value, read_values, suggest_n
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
 _RELATION = re.compile(r"# relation: (?P<text>[^;]+); (?P<reason>.+)")
 #: Parameters whose value is a reader's own file.
-FILES = ("sources", "trace")
+FILES = ("sources", "trace", "signals")
 #: Names that need no escaping in a URL or a notebook, and that no output file of a run has.
 _SAFE_NAME = re.compile(r"\w[\w-]{0,59}(\.[\w-]{1,20}){0,2}\.csv", re.ASCII)
 #: Folders below ``book/`` for Sphinx, without pages.
@@ -191,7 +192,7 @@ class Notebook:
 class OwnFile:
     """The file that a reader gave for one parameter of a notebook."""
 
-    parameter: str  # "sources" or "trace"
+    parameter: str  # one of FILES
     name: str  # name of the file, without its folder
     content: bytes  # content of the file
 
@@ -356,8 +357,8 @@ def read_table(parameter: Parameter, path: str) -> Sized:
 def check_together(name: str, table: Sized | None, parameters: Mapping[str, Any]) -> None:
     """Raise ValueError if the page's function in ``_tables.yml`` cannot take parameters and file.
 
-    `table`: what was read from the reader's own file, None without one; `parameters`: with the path
-    of that file, or an empty text.
+    `table`: what was read from the reader's own file, None without one; `parameters`: with the
+    paths of the files, or empty texts.
     """
     if check := read_values(BOOK / "_tables.yml").get("together", {}).get(name):
         resolve_name(check)(table, parameters)

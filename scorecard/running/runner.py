@@ -42,6 +42,7 @@ from scorecard.run import write_json
 from scorecard.running.execute import Kernels
 from scorecard.running.kernels import WARNINGS
 from scorecard.running.notebooks import (
+    FILES,
     Notebook,
     OwnFile,
     all_notebooks,
@@ -310,33 +311,39 @@ def make_rerun_job(
     changes: Mapping[str, Any],
     sources_path: str = "",
     trace_path: str = "",
+    signals_path: str = "",
     *,
     runs: Path,
 ) -> Job:
     """Return the job of a rerun, after checking the reader's input.
 
-    `changes`: parameters that differ from the notebook's defaults; `sources_path`, `trace_path`:
-    the reader's own files; `runs`: parent of the reruns' folders, which are named by a hash of the
-    input. Raises ParameterError if the notebook does not take what was given; ValueError if a file
-    cannot be read, naming the row and the reason.
+    `changes`: parameters that differ from the notebook's defaults; `sources_path`, `trace_path`,
+    `signals_path`: the reader's own files; `runs`: parent of the reruns' folders, which are named
+    by a hash of the input. Raises ParameterError if the notebook does not take what was given;
+    ValueError if a file cannot be read, naming the row and the reason.
     """
     notebook = find_notebook(name)
     files: list[OwnFile] = []
     table: Sized | None = None
-    for parameter, path in (("sources", sources_path), ("trace", trace_path)):
+    own = dict(zip(FILES, (sources_path, trace_path, signals_path), strict=True))
+    for parameter, path in own.items():
         if path:
             if parameter not in notebook.parameters:
                 raise ParameterError(f"{name} takes no {parameter}: leave {parameter.upper()} out")
             files.append(OwnFile.read(parameter, path))
             if not files[-1].content.strip():
                 raise ParameterError(f"{path}: the file is empty")
-            table = read_table(notebook.parameters[parameter], path)
+            if parameter != "signals":  # which mean nothing without their sources
+                table = read_table(notebook.parameters[parameter], path)
+    if len({file.shipped for file in files}) < len(files):  # both lie beside the notebook
+        names = " and ".join(file.parameter for file in files)
+        raise ParameterError(f"{names} must be files of different names, got {files[0].name} twice")
     parameters = notebook.resolve(changes, table)
     try:
-        check_together(name, table, parameters | {"sources": sources_path, "trace": trace_path})
+        check_together(name, table, parameters | own)
     except ValueError as error:
-        own = sources_path or trace_path
-        raise ValueError(f"{own}: {error}" if own else str(error)) from None
+        path = sources_path or trace_path
+        raise ValueError(f"{path}: {error}" if path else str(error)) from None
     published = notebook.resolve(profile_parameters("paper").get(name, {}))
     document = parameters == published and not files
     inputs = json.dumps([parameters, describe_files(files)], sort_keys=True).encode()

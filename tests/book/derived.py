@@ -28,6 +28,17 @@ def learning_costs(rerun):
     return any(float(row["learnt"]) < float(row["known"]) for row in rows)
 
 
+def learning_gains(rerun):
+    rows = rerun.table("tables", "signals-that-lie-factors-table")
+    return any(float(row["learnt"]) > float(row["known"]) for row in rows)
+
+
+def fresh_is_fresher(rerun):
+    rows = rerun.table("tables", "signals-that-lie-rivals")
+    alike = [row for row in rows if "alike" in row["policy"]]
+    return all(float(row["up to date"]) > float(row["index up to date"]) for row in alike)
+
+
 def learner_stays_above(rerun):
     rows = rerun.table("tables", "whom-to-trust-hubs")
     return all(float(row["learnt"]) >= 1 for row in rows)
@@ -40,7 +51,12 @@ DERIVED = {
         ),
         "four-sources-greedy-alike": greedy_is_alike,
     },
-    "signals-that-lie": {"signals-that-lie-learning-costs": learning_costs},
+    "signals-that-lie": {
+        "signals-that-lie-learning-costs": learning_costs,
+        "signals-that-lie-learning-gains": learning_gains,
+        "signals-that-lie-fresh-is-fresher": fresh_is_fresher,
+        "signals-that-lie-own-signals": lambda rerun: "signals" in rerun.point,
+    },
     "whom-to-trust": {"whom-to-trust-learnt-never-below": learner_stays_above},
     "robots-tables": {"robots-tables-own": lambda _: True},
 }

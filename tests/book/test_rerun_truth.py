@@ -21,7 +21,7 @@ from scorecard.collate import collate
 from scorecard.fill import parse_template, shorten_id
 from scorecard.record import read_record
 from scorecard.render import render_runs
-from scorecard.running.notebooks import all_notebooks
+from scorecard.running.notebooks import FILES, all_notebooks
 from scorecard.running.runner import lock_build, make_rerun_job, run_jobs
 from tests.book.derived import DERIVED
 from tests.book.finished import faults
@@ -114,8 +114,8 @@ def reruns(request, site):
 
 def job(name, point, runs):
     """Return the job of one point."""
-    files = {k: str(TABLES / point[k]) if k in point else "" for k in ("sources", "trace")}
-    return make_rerun_job(name, point["parameters"], files["sources"], files["trace"], runs=runs)
+    files = [str(TABLES / point[kind]) if kind in point else "" for kind in FILES]
+    return make_rerun_job(name, point["parameters"], *files, runs=runs)
 
 
 @pytest.fixture

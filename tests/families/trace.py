@@ -32,6 +32,7 @@ from analysis.trace import (
     lambdacrawl,
     lambdacrawl_rates,
     publications,
+    read_pings,
     read_trace,
 )
 from analysis.trace.replay import Clock, score, visits_by_age, visits_of_learner
@@ -261,6 +262,27 @@ def written_and_read(items):
     assert len(found) == publishing
 
 
+def pinged_after_each_item(items):
+    """A ping at the second of an item announces it, and one a year later is false."""
+    trace = trace_of(items)
+    if trace.time.size == 0:
+        return
+    stamps = trace.origin + trace.time.astype("timedelta64[s]")
+    names = np.array(trace.names)[trace.source]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pings.csv"
+        later = stamps + np.timedelta64(365, "D")
+        rows = [f"{name},{t}Z" for name, t in zip([*names] * 2, [*stamps, *later], strict=True)]
+        path.write_text("\n".join(["source,utc", *rows[::-1]]))
+        pings, repairs = read_pings(path, trace, now="2100-01-01", duplicates="keep")
+    assert pings.announced.all()
+    assert repairs == []
+    assert (
+        np.bincount(pings.source, minlength=len(trace)).tolist()
+        == trace.counts(trace.begin, trace.end).tolist()
+    )
+
+
 SLOW = ("decay 1e-14", "joint decay 1e-10")
 
 FAMILIES = {
@@ -273,6 +295,7 @@ FAMILIES = {
     "lambdacrawl": {name: partial(crawls_at_random, sources) for name, sources in SETS.items()},
     "lambdacrawl_rates": {"ten decades": crawl_rates},
     "publications": {"by another reader": shipped},
+    "read_pings": on_traces(pinged_after_each_item),
     "read_trace": on_traces(written_and_read),
 }
 

@@ -6,7 +6,7 @@ import pytest
 from analysis.ephemeral.signals.simulation import ANNOUNCED, FALSE, SILENT, Trust
 from analysis.trace import Experiment, publications
 from analysis.trace.replay import Clock
-from analysis.trace.signals import Hub, own_pings, play_pings, read_pings, simulated_pings
+from analysis.trace.signals import Hub, play_pings, read_pings, recorded_pings, simulated_pings
 from analysis.trace.trace import HOUR, WEEK, Trace
 
 
@@ -77,10 +77,96 @@ def test_pings_are_matched_to_items(tmp_path):
         "news,2026-01-02T12:00:00Z,b\n"  # too late for the third
         "other,2026-01-01T00:30:00Z,a\n"
     )
-    announced, source, time = read_pings(path, small_trace())
-    assert announced.tolist() == [True, True, False]
-    assert source.tolist() == [0, 1]
-    assert time.tolist() == [2400, 36 * HOUR]
+    pings, repairs = read_pings(path, small_trace(), now="2026-02-01")
+    assert pings.announced.tolist() == [True, True, False]
+    assert pings.source.tolist() == [0, 1]
+    assert pings.time.tolist() == [2400, 36 * HOUR]
+    assert len(pings) == 4
+    assert {repair.what: repair.rows for repair in repairs} == {
+        "other time zone, moved to UTC": (4,),
+        "no source of the trace, left out": (6,),
+    }
+
+
+def match_slowly(rows, trace, window):
+    """Each ping, in order of time, to the oldest item within the window that has none yet."""
+    announced, false = set(), []
+    for time, source in sorted(rows):
+        own = [
+            k
+            for k in range(trace.time.size)
+            if trace.source[k] == source and k not in announced
+            if time - window * HOUR <= trace.time[k] <= time
+        ]
+        if own:
+            announced.add(own[0])
+        else:
+            false.append((time, source))
+    return sorted(announced), false
+
+
+def written_pings(path, rows, trace):
+    stamps = [trace.origin + np.timedelta64(int(time), "s") for time, _ in rows]
+    lines = [f"{trace.names[i]},{t}Z" for (_, i), t in zip(rows, stamps, strict=True)]
+    path.write_text("\n".join(["source,utc", *lines]) + "\n")
+
+
+def test_unsorted_pings_equal_slow_matching(tmp_path):
+    rng, path = np.random.default_rng(3), tmp_path / "pings.csv"
+    for _ in range(40):
+        time = np.sort(rng.integers(0, 100 * HOUR, 12))
+        trace = Trace(
+            ("a", "b", "c"), np.datetime64("2026-01-01", "s"), rng.integers(0, 3, 12), time
+        )
+        rows = sorted(
+            {
+                (int(t), int(i))
+                for t, i in zip(
+                    rng.integers(0, 120 * HOUR, 25), rng.integers(0, 3, 25), strict=True
+                )
+            }
+        )
+        rng.shuffle(rows)
+        written_pings(path, rows, trace)
+        window = float(rng.choice([0.5, 5.0, 50.0]))
+        pings, _ = read_pings(path, trace, window, now="2026-06-01")
+        announced, false = match_slowly([tuple(row) for row in rows], trace, window)
+        assert np.flatnonzero(pings.announced).tolist() == announced
+        assert sorted(zip(pings.time, pings.source, strict=True)) == false
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ("blog,NaN", "time that cannot be read, left out"),
+        ("blog,2030-01-01T00:00Z", "time after 2026-02-01, left out"),
+        ("blog,1970-01-01", "time before 1990-01-01, left out"),
+        (",2026-01-01T05:00:00Z", "no source, left out"),
+        ("blog,2026-01-01T04:00:00Z", "duplicate, left out"),
+        ("elsewhere,2026-01-01T04:00:00Z", "no source of the trace, left out"),
+    ],
+)
+def test_bad_ping_is_left_out_and_named(row, what, tmp_path):
+    path = tmp_path / "pings.csv"
+    rows = [f"blog,2026-01-01T{hour:02}:00:00Z" for hour in range(23, 0, -1)]
+    path.write_text("\n".join(["source,utc", *rows]))
+    good, none = read_pings(path, small_trace(), now="2026-02-01")
+    assert none == []
+    path.write_text("\n".join(["source,utc", *rows, row]))
+    pings, repairs = read_pings(path, small_trace(), now="2026-02-01")
+    assert [(repair.what, repair.rows) for repair in repairs] == [(what, (25,))]
+    np.testing.assert_array_equal(pings.announced, good.announced)
+    np.testing.assert_array_equal(pings.time, good.time)
+
+
+def test_million_pings_of_one_source(tmp_path):
+    path, trace = tmp_path / "pings.csv", small_trace()
+    stamp = np.datetime64("2026-01-01", "s") + np.arange(1_000_000).astype("timedelta64[s]")
+    path.write_text("source,utc\nblog," + "Z\nblog,".join(stamp.astype(str)) + "Z\n")
+    pings, repairs = read_pings(path, trace, now="2026-02-01")
+    assert pings.announced.tolist() == [True, True, False]
+    assert len(pings) == 1_000_000
+    assert repairs == []
 
 
 def test_own_pings_are_played(tmp_path):
@@ -89,7 +175,8 @@ def test_own_pings_are_played(tmp_path):
     stamps = trace.origin + trace.time.astype("timedelta64[s]")
     rows = [f"{trace.names[i]},{t}Z" for i, t in zip(trace.source, stamps, strict=True)]
     path.write_text("\n".join(["source,utc", *rows, *rows[::7]]) + "\n")
-    events = own_pings(experiment, str(path))
+    pings, _ = read_pings(path, trace, duplicates="keep")
+    events = recorded_pings(experiment, pings)
     assert not (events.kind == SILENT).any()
     assert (events.kind == FALSE).any()
     weeks, run = play_pings(experiment, events, Trust("learnt"))
@@ -101,13 +188,21 @@ def test_own_pings_are_played(tmp_path):
 def test_wrong_ping_files_are_refused(tmp_path):
     path = tmp_path / "pings.csv"
     for content, name in {
+        "": "empty",
+        "source,utc\n": "header",
         "source,time\nblog,2026-01-01\n": "utc",
-        "source,utc\nblog,yesterday\n": "utc",
-        "source,utc\nother,2026-01-01\n": "pings",
+        "source,utc\nblog,yesterday\n": "too many rows",
+        "source,utc\nother,2026-01-01\n": "pings of sources",
+        "source;utc\nblog;2026-01-01\n": "semicolon",
     }.items():
         path.write_text(content)
-        with pytest.raises(ValueError, match=name):
+        with pytest.raises(ValueError, match=f"path {path}.*{name}"):
             read_pings(path, small_trace())
+    path.write_text("source,utc\nblog,2026-01-01\n")
+    with pytest.raises(ValueError, match="window"):
+        read_pings(path, small_trace(), 0.0)
+    with pytest.raises(ValueError, match="pings must be matched"):
+        recorded_pings(uploads(), read_pings(path, small_trace())[0])
     with pytest.raises(ValueError, match="precision"):
         Hub.of(0.5, 0.0, np.ones(2))
     with pytest.raises(ValueError, match="change"):

@@ -44,7 +44,7 @@ def test_ping_gain_below_relaxed_bound():
 
 
 def test_factors_rise_with_recall():
-    setting = page.make_experiment(page.load_trace("upload"), 8, 24.0, 1)
+    setting = page.make_experiment(page.load_trace("upload", ""), 8, 24.0, 1)
     table = page.compute_factors(setting, [0.2, 0.9], [1.0], 1440.0, 2, 0)
     assert table["learnt"].iloc[1] > table["learnt"].iloc[0] > 1
     assert (table["low"] <= table["learnt"]).all()
@@ -57,3 +57,42 @@ def test_index_curves_lie_below_the_worth():
     assert (curves["index"] <= curves["worth"] + 0.02).all()
     closed = curves.dropna()
     assert closed["one ping"].to_numpy() == pytest.approx(closed["index"].to_numpy(), abs=0.03)
+
+
+def test_rivals_play_the_same_items():
+    setting = page.make_experiment(page.load_trace("commit", ""), 8, 24.0, 1)
+    rivals = page.compute_rivals(setting, 0.9, [0.5], [1, 4], 2, 0)
+    assert len(rivals) == 10
+    index = rivals[rivals["policy"] == "index"]
+    assert index["ratio"].tolist() == [1.0, 1.0]
+    cell = rivals.set_index(["hours a visit", "policy"])
+    assert (cell["low"] <= cell["ratio"]).all()
+    for hours in (1, 4):
+        fresh = cell.loc[hours, "fresh"]
+        assert fresh["fresh"] > fresh["index"]
+        assert fresh["fresh"] > fresh["polite"]  # which has no pings
+    known = page.compute_factors(setting, [0.9], [0.5], 1440.0, 2, 0)["known"].iloc[0]
+    polite = rivals[rivals["policy"] == "polite"]["ratio"].iloc[0]
+    assert polite < 1.2 / known
+
+
+def test_own_files_are_checked(tmp_path):
+    values = {
+        "kind": "commit",
+        "trace": "",
+        "signals": "",
+        "test": 8,
+        "half_life": 24.0,
+        "budget": 1,
+    }
+    page.check_files(None, values)
+    path = tmp_path / "pings.csv"
+    path.write_text("source,utc\nnobody,2026-01-01\n")
+    with pytest.raises(ValueError, match=r"pings\.csv.*sources of the trace"):
+        page.check_files(None, values | {"signals": str(path)})
+    path.write_text(
+        "source,utc\n"
+        + "".join(f"{'ab'[n % 2]},2024-01-{n % 20 + 1:02}T{n:02}:00Z\n" for n in range(23))
+    )
+    with pytest.raises(ValueError, match="trace must span"):
+        page.check_files(None, values | {"trace": str(path)})

@@ -8,7 +8,7 @@ from book.trace import whom_to_trust as page
 
 @pytest.fixture(scope="module")
 def setting():
-    return page.make_experiment("commit", 12, 24.0, 1)
+    return page.make_experiment(page.load_trace("commit", ""), 12, 24.0, 1)
 
 
 def test_hubs_take_turns(setting):
@@ -60,8 +60,8 @@ def test_lies_cost_less_than_the_bound():
         assert table["loss"].iloc[-1] > 0.1 * table["bound"].iloc[-1]
 
 
-def test_promises_are_shares_of_the_calendar():
-    table = page.compute_promises("commit", 12, 24.0, [1, 4], 2)
+def test_promises_are_shares_of_the_calendar(setting):
+    table = page.compute_promises(setting, [1, 4], 2)
     assert (table["promise"] <= table["promise, computed"]).all()
     assert (table["promise, computed"] < table["V(7/8)"]).all()
     assert table["V(7/8)"].between(7 / 8, 1).all()

@@ -1,0 +1,70 @@
+"""What pages on pings share: the items that they are about, a reader's own, and the experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.trace.bootstrap import ratio_interval
+from analysis.trace.experiment import Experiment
+from analysis.trace.reading import Repair, read_trace
+from analysis.trace.signals import Pings, read_pings
+from analysis.trace.trace import WEEK, Trace, publications
+
+
+def load_trace(kind: str, path: str) -> Trace:
+    """Return a reader's own items, or the publications of a kind where there is no file."""
+    return read_trace(path)[0] if path else publications(kind)
+
+
+def make_experiment(trace: Trace, test: int, half_life: float, budget: int) -> Experiment:
+    """Split a trace: so many weeks at its end for the test, or half if it is shorter."""
+    weeks = (trace.end - trace.begin) // WEEK
+    if weeks < 4:
+        raise ValueError(f"trace must span at least 4 weeks, got {weeks}")
+    test = min(test, weeks // 2)
+    end = trace.begin + weeks * WEEK
+    return Experiment(
+        trace, trace.begin, end - test * WEEK, end, half_life, budget, phases=1,
+        warm_up=min(4, weeks - test),
+    )  # fmt: skip
+
+
+def check_files(_: object, parameters: Mapping[str, Any]) -> None:
+    """Refuse files and parameters of which no comparison can be made."""
+    trace = load_trace(parameters["kind"], parameters["trace"])
+    names = ("test", "half_life", "budget")
+    setting = make_experiment(trace, *(parameters[name] for name in names))
+    for period, rates in {"training": setting.trained, "test": setting.tested}.items():
+        if not rates.any():
+            raise ValueError(f"trace must have items in the {period} period, got none")
+    if parameters["signals"]:
+        load_pings(parameters["signals"], trace)
+
+
+def load_pings(path: str, trace: Trace) -> tuple[Pings, list[Repair]]:
+    """Return a reader's own pings, with what was repaired."""
+    return read_pings(path, trace)
+
+
+def tabulate_repairs(repairs: list[Repair]) -> pd.DataFrame:
+    """Return what was done to rows of a file of pings."""
+    rows = [(repair.what, len(repair.rows), repair.rows[0]) for repair in repairs]
+    rows = rows or [("nothing had to be done", 0, 0)]
+    return pd.DataFrame(rows, columns=["what was done", "rows", "first"])
+
+
+def measure_ratio(reward: Floats, other: Floats, weights: Floats) -> tuple[float, float, float]:
+    """Return the ratio of two rewards by week, and its interval from samples of weeks.
+
+    ValueError naming the trace if the other collects nothing in all weeks of some sample.
+    """
+    if not (weights @ other > 0).all():
+        raise ValueError(
+            "trace must have items in most weeks of the test that a visit can find, got "
+            f"{int((other > 0).sum())} of {other.size} weeks with one"
+        )
+    return ratio_interval(reward, other, weights)
