@@ -7,7 +7,16 @@ from .record import (
     save_value,
     save_values,
 )
-from .saving.figures import COLOURS, figure, save_figure
+from .saving.figures import (
+    COLOURS,
+    add_legend,
+    add_panels,
+    fold_names,
+    ink,
+    is_narrow,
+    paper,
+    save_figure,
+)
 from .saving.tables import NONE, save_data, save_table
 from .text import (
     clean_for_markdown,
@@ -28,19 +37,24 @@ __all__ = [
     "MACHINE_CHECKED",
     "NONE",
     "Claim",
+    "add_legend",
+    "add_panels",
     "claim",
     "clean_for_markdown",
     "clean_for_mathtext",
     "clean_text",
     "differ_as_formatted",
-    "figure",
+    "fold_names",
     "format_change",
     "format_interval",
     "format_plus_minus",
     "format_range",
     "format_rounded",
+    "ink",
     "is_document_run",
+    "is_narrow",
     "join_words",
+    "paper",
     "pluralise",
     "record_claims",
     "save_data",

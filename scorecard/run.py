@@ -30,8 +30,9 @@ PARAMETERS = "DOCUMENTS_PARAMETERS"
 DIGITS = 9
 #: Formats in which each figure is saved.
 FORMATS = ("svg", "pdf", "png")
-#: Suffix of a figure's file with the narrow layout, for telephones.
-NARROW = "narrow.svg"
+#: Parts of the names of a figure's files for narrow screens and for dark pages.
+NARROW = "narrow."
+DARK = "dark."
 
 
 def run_folder() -> Path:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
@@ -31,7 +32,16 @@ from analysis.learning.certainty_equivalence import (
 from analysis.results import Estimate, student_band
 from analysis.sweep import sweep
 from analysis.trace.trace import WEEK, publications
-from scorecard import COLOURS, figure, format_interval, save_data, save_figure, save_value
+from scorecard import (
+    COLOURS,
+    add_legend,
+    add_panels,
+    format_interval,
+    ink,
+    save_data,
+    save_figure,
+    save_value,
+)
 from scorecard.record import read_saved_numbers
 
 DAY = 86_400.0
@@ -391,19 +401,12 @@ def draw_learning(runs: Mapping[str, Floats]) -> None:
     edges = np.linspace(0, epochs, min(BLOCKS, epochs) + 1).astype(int)
     middle = 0.5 * (edges[1:] + edges[:-1])
     names = [name for name in LEARNERS if name != "index"]
-    fig, axis = figure(height=3.8)
     parts = []
-    for name, colour, style in zip(names, COLOURS, STYLES, strict=False):
+    for name in names:
         pairs = itertools.pairwise(edges)
         mean, low, high = student_band(np.array([compute_shares(runs, name, *p) for p in pairs]).T)
-        axis.plot(middle, mean, color=colour, linestyle=style, label=LEARNERS[name])
-        axis.fill_between(middle, low, high, color=colour, alpha=0.15, linewidth=0)
         columns = {"learner": name, "day": middle, "share": mean, "low": low, "high": high}
         parts.append(pd.DataFrame(columns))
-    axis.axhline(1.0, color="black", linewidth=1)
-    axis.set(xlabel="day of the crawl", ylabel="share of the index with known rates")
-    axis.set(xlim=(0, epochs), ylim=(0, None))
-    fig.legend(loc="outside lower center", ncols=2, fontsize="small")
     frame = pd.concat(parts)
     ends = frame.groupby("learner", sort=False)["share"].agg(["first", "last"])
     values_text = "; ".join(
@@ -411,41 +414,60 @@ def draw_learning(runs: Mapping[str, Floats]) -> None:
         for name, row in ends.iterrows()
     )
     early, late = ends.loc["listing"].to_numpy()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for name, colour, style in zip(names, COLOURS, STYLES, strict=False):
+            rows = frame[frame["learner"] == name]
+            line = {"color": colour, "linestyle": style, "label": LEARNERS[name]}
+            axis.plot(rows["day"], rows["share"], **line)
+            band = {"color": colour, "alpha": 0.15, "linewidth": 0}
+            axis.fill_between(rows["day"], rows["low"], rows["high"], **band)
+        axis.axhline(1.0, color=ink(), linewidth=1)
+        axis.set(xlabel="day of the crawl", ylabel="share of the index with known rates")
+        axis.set(xlim=(0, epochs), ylim=(0, None))
+        add_legend(figure)
+        return frame
+
     save_figure(
         "listing-learning",
-        fig,
-        frame,
+        draw,
         "What learners earn on drawn feeds, in units of the index with known rates: mean over "
         f"{len(runs['index'])} draws, with 95% intervals. With rates "
         f"from listings the index earns {early:.2f} in the first block and "
         f"{late:.2f} in the last.",
         f"Curves over the days of the crawl; in the first and the last block: {values_text}.",
         instances="listing-runs",
+        height=3.8,
     )
 
 
 def draw_estimates(table: pd.DataFrame) -> None:
     """Draw the mean of the estimate by the length of the listing, with the border and without."""
-    fig, axis = figure(height=3.2)
-    for column, low, high, label, marker in (
-        ("without", "low", "high", "border left out", "o"),
-        ("counted", "counted_low", "counted_high", "border counted", "s"),
-    ):
-        error = np.array([table[column] - table[low], table[high] - table[column]])
-        axis.errorbar(table["n"], table[column], yerr=error, fmt=marker, capsize=3, label=label)
-    axis.axhline(1.0, color="black", linewidth=1)
-    axis.set(xlabel="items of a listing", ylabel="mean estimate / rate", xscale="log")
-    axis.set_xticks(table["n"], [str(n) for n in table["n"]])
-    axis.minorticks_off()
-    fig.legend(loc="outside lower center", ncols=2, fontsize="small")
     last = table.iloc[0]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for column, low, high, label, marker in (
+            ("without", "low", "high", "border left out", "o"),
+            ("counted", "counted_low", "counted_high", "border counted", "s"),
+        ):
+            error = np.array([table[column] - table[low], table[high] - table[column]])
+            axis.errorbar(table["n"], table[column], yerr=error, fmt=marker, capsize=3, label=label)
+        axis.axhline(1.0, color=ink(), linewidth=1)
+        axis.set(xlabel="items of a listing", ylabel="mean estimate / rate", xscale="log")
+        axis.set_xticks(table["n"], [str(n) for n in table["n"]])
+        axis.minorticks_off()
+        add_legend(figure)
+        return table
+
     save_figure(
         "listing-bias",
-        fig,
-        table,
+        draw,
         "Mean of the estimated rate over the rate, from one listing with a memory, by the items "
         f"that it prints; 95% intervals. For listings of {last['n']:.0f} items it is "
         f"{last['without']:.2f} without the border item and {last['counted']:.2f} with it.",
         f"Without the border item all means are near 1. With it, a listing of {last['n']:.0f} "
         f"items gives {last['counted']:.2f}, and longer ones come down to 1.",
+        height=3.2,
     )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
@@ -20,7 +21,7 @@ from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.observed import ObservedScheduler
 from analysis.ephemeral.sources import Sources
-from scorecard import COLOURS, figure, save_figure
+from scorecard import COLOURS, add_legend, add_panels, ink, save_figure
 
 Ages = NDArray[np.int64]
 
@@ -142,20 +143,23 @@ WAYS = {
 
 def draw_times(passes: pd.DataFrame, cpus: int) -> None:
     """Draw the time of an epoch by method, in bare passes, against the number of sources."""
-    fig, axis = figure(height=3.8)
-    for colour, (method, (label, marker, style)) in zip(COLOURS, WAYS.items(), strict=False):
-        look = {"color": colour, "marker": marker, "linestyle": style, "label": label}
-        axis.loglog(passes.index, passes[method], **look)
-    axis.axhline(1, color="black", linewidth=1)
     offset = {"xytext": (0, 4), "textcoords": "offset points", "ha": "right"}
-    axis.annotate("one bare pass over the arrays", (passes.index[-1], 1), **offset)
-    axis.set(xlabel="sources", ylabel="time of an epoch (bare passes)", ylim=(0.02, None))
-    axis.legend(loc="lower left")
     last, printed = passes.iloc[-1], passes["printed"]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, (method, (label, marker, style)) in zip(COLOURS, WAYS.items(), strict=False):
+            look = {"color": colour, "marker": marker, "linestyle": style, "label": label}
+            axis.loglog(passes.index, passes[method], **look)
+        axis.axhline(1, color=ink(), linewidth=1)
+        axis.annotate("one bare pass over the arrays", (passes.index[-1], 1), **offset)
+        axis.set(xlabel="sources", ylabel="time of an epoch (bare passes)", ylim=(0.02, None))
+        add_legend(figure)
+        return passes.reset_index()
+
     save_figure(
         "at-scale-times",
-        fig,
-        passes.reset_index(),
+        draw,
         caption="Time of one epoch in units of one bare pass, in which every content is multiplied "
         "and added to once, against the number of sources; one in 100 is crawled. Measured once, "
         f"on {cpus} cores; `make bench BENCH=scale` measures yours.",
@@ -163,6 +167,7 @@ def draw_times(passes: pd.DataFrame, cpus: int) -> None:
         f"{printed.min():.0f} and {printed.max():.0f} bare passes and the scan ends at "
         f"{last['scan']:.1f}; the calendar falls from "
         f"{passes['calendar'].iloc[0]:.0f} to {last['calendar']:.2f}, below the line of one pass.",
+        height=3.8,
     )
 
 
@@ -171,18 +176,21 @@ def draw_reward(paths: dict[str, Floats], size: int, budget: int) -> None:
     spread, alike = paths.values()
     epochs, half = spread.size, spread.size // 2
     drawn = min(epochs, 300)
-    fig, axis = figure(height=3.4)
-    looks = zip(COLOURS, ("-", "--"), (2, 1), paths.items(), strict=False)
-    for colour, style, width, (name, path) in looks:
-        look = {"color": colour, "linestyle": style, "linewidth": width, "zorder": width + 1}
-        axis.plot(np.arange(drawn), path[:drawn], label=name, **look)
-    axis.axhline(1, color="black", linewidth=1, linestyle=":", label="relaxed bound", zorder=4)
-    axis.set(xlabel="epoch", ylabel="reward of the epoch / relaxed bound", ylim=(0, None))
-    axis.legend(loc="lower right")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        looks = zip(COLOURS, ("-", "--"), (2, 1), paths.items(), strict=False)
+        for colour, style, width, (name, path) in looks:
+            look = {"color": colour, "linestyle": style, "linewidth": width, "zorder": width + 1}
+            axis.plot(np.arange(drawn), path[:drawn], label=name, **look)
+        axis.axhline(1, color=ink(), linewidth=1, linestyle=":", label="relaxed bound", zorder=4)
+        axis.set(xlabel="epoch", ylabel="reward of the epoch / relaxed bound", ylim=(0, None))
+        add_legend(figure)
+        return pd.DataFrame({"epoch": np.arange(epochs), **paths})
+
     save_figure(
         "at-scale-reward",
-        fig,
-        pd.DataFrame({"epoch": np.arange(epochs), **paths}),
+        draw,
         caption=f"Reward of each epoch in units of the relaxed bound, for {size:,} sources and "
         f"{budget:,} crawls an epoch. The first {drawn} of {epochs} epochs; over the second half "
         f"the policy earns {spread[half:].mean():.4f} times the bound from spread ages and "
@@ -191,4 +199,5 @@ def draw_reward(paths: dict[str, Floats], size: int, budget: int) -> None:
         f"{spread[:drawn].min():.2f} and {spread[:drawn].max():.2f} of the bound; from sources all "
         f"crawled at once it begins at {alike[0]:.2f} and later swings, up to "
         f"{alike[:drawn].max():.2f}.",
+        height=3.4,
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.dual import DualRun, dual_descent
@@ -22,9 +23,11 @@ from analysis.results import student_band
 from scorecard import (
     COLOURS,
     Claim,
+    add_legend,
+    add_panels,
     claim,
     differ_as_formatted,
-    figure,
+    ink,
     save_data,
     save_figure,
     save_table,
@@ -328,16 +331,6 @@ def draw_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
     """Draw the price against time for several step rules, and the multiplier."""
     horizon = next(iter(runs.values())).subsidy.size
     drawn = np.unique(np.round(np.geomspace(1, horizon, 400)).astype(int)) - 1
-    fig, axis = figure(height=3.8)
-    for colour, style, (name, run) in zip(
-        COLOURS, ("-", "--", ":", "-."), runs.items(), strict=False
-    ):
-        label = f"$a_t$ = {format_in_tex(name)}"
-        axis.plot(drawn + 1, run.subsidy[drawn], linestyle=style, color=colour, label=label)
-    axis.axhspan(relaxed.smallest_subsidy - 1e-9, relaxed.subsidy + 1e-9, color="grey", alpha=0.35)
-    axis.axhline(relaxed.subsidy, color="black", linewidth=0.9)
-    axis.set(xscale="log", xlabel="epoch", ylabel="price (units of the index)")
-    axis.legend()
     chosen = next(iter(runs))
     spread = {name: float(run.subsidy[select_second_half(run)].std()) for name, run in runs.items()}
     last = runs[chosen].subsidy[-1]
@@ -351,10 +344,27 @@ def draw_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
     truth = (
         f"multiplier is {high:.2f}" if single else f"multipliers go from {low:.2f} to {high:.2f}"
     )
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, style, (name, run) in zip(
+            COLOURS, ("-", "--", ":", "-."), runs.items(), strict=False
+        ):
+            label = f"$a_t$ = {format_in_tex(name)}"
+            axis.plot(drawn + 1, run.subsidy[drawn], linestyle=style, color=colour, label=label)
+        axis.axhspan(
+            relaxed.smallest_subsidy - 1e-9, relaxed.subsidy + 1e-9, color="grey", alpha=0.35
+        )
+        axis.axhline(relaxed.subsidy, color=ink(), linewidth=0.9)
+        axis.set(xscale="log", xlabel="epoch", ylabel="price (units of the index)")
+        add_legend(figure)
+        return pd.DataFrame(
+            {"epoch": drawn + 1, **{n: run.subsidy[drawn] for n, run in runs.items()}}
+        )
+
     save_figure(
         "dual-descent-steps",
-        fig,
-        pd.DataFrame({"epoch": drawn + 1, **{n: run.subsidy[drawn] for n, run in runs.items()}}),
+        draw,
         caption=f"Price against time for {len(runs)} step rules at a budget of {budget:g}, with "
         f"{marked}. In the second half of the run the price varies by {spread[chosen]:.3f} "
         "(standard deviation) with steps of "
@@ -362,6 +372,7 @@ def draw_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
         alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {chosen} the "
         f"price ends at {last:.2f}, where the {truth}, and varies by {spread[chosen]:.3f} in the "
         f"second half of the run{describe_largest_spread(spread, chosen)}.",
+        height=3.8,
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.checks import check_number
@@ -24,11 +25,13 @@ from book.ephemeral.shared import SHOWN, describe_drawn_sources, draw_source, ta
 from scorecard import (
     COLOURS,
     Claim,
+    add_legend,
+    add_panels,
     claim,
     clean_for_markdown,
     clean_for_mathtext,
     clean_text,
-    figure,
+    ink,
     is_document_run,
     join_words,
     pluralise,
@@ -311,24 +314,32 @@ def draw_content_value(sources: Sources) -> None:
     times = np.linspace(0, 10 * sources.period, 201)
     value = sources.mean_utility[:, None] * np.exp(-np.outer(sources.decay_rate, times))
     labels = _labels(sources)
-    fig, axis = figure(height=3.4)
-    for i, label in enumerate(labels):
-        style = ["-", "--", "-.", ":"][i % 4]
-        axis.plot(
-            times, value[i], color=COLOURS[i % 7], linestyle=style, label=clean_for_mathtext(label)
-        )
-    axis.set(xlabel="time since publication (time units)", ylabel="value of an item")
-    axis.set_xlim(0, times[-1])
-    axis.legend()
     names = {"caption": list(map(clean_for_markdown, labels)), "alt": list(map(clean_text, labels))}
     sentences = {use: describe_values(sources, spelling) for use, spelling in names.items()}
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for i, label in enumerate(labels):
+            style = ["-", "--", "-.", ":"][i % 4]
+            axis.plot(
+                times,
+                value[i],
+                color=COLOURS[i % 7],
+                linestyle=style,
+                label=clean_for_mathtext(label),
+            )
+        axis.set(xlabel="time since publication (time units)", ylabel="value of an item")
+        axis.set_xlim(0, times[-1])
+        add_legend(figure)
+        return pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))})
+
     save_figure(
         "four-sources-content-value",
-        fig,
-        pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
+        draw,
         caption=f"The value of one item of each source against its age. {sentences['caption']}"
         f"{_describe_redrawn('Figure 1 of the report')}",
         alt=f"Exponentially falling curves, one a source. {sentences['alt']}",
+        height=3.4,
     )
 
 
@@ -361,17 +372,20 @@ def draw_states(
     shares = [
         f"crawled at {f:.0%} of the epochs" if f else "never crawled" for f in cycle.frequency
     ]
-    fig, axes = figure(len(panels), 1, height=1 + 1.25 * len(panels), sharex=True, squeeze=False)
-    for i in panels:
-        draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
-        axes[i, 0].set_title(f"{clean_for_mathtext(labels[i])}: {shares[i]}", fontsize="small")
-    axes[-1, 0].set_xlabel("epoch")
-    fig.supylabel("expected content (value units)", fontsize="medium")
     shares_text = "; ".join(f"{clean_text(labels[i])} {shares[i]}" for i in panels)
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, len(panels), 1, sharex=True)
+        for i in panels:
+            draw_source(axes[i], sources, run, i, COLOURS[i % 7])
+            axes[i].set_title(f"{clean_for_mathtext(labels[i])}: {shares[i]}")
+        axes[-1].set_xlabel("epoch")
+        figure.supylabel("expected content (value units)")
+        return tabulate_trajectory(sources, run)
+
     save_figure(
         id,
-        fig,
-        tabulate_trajectory(sources, run),
+        draw,
         caption=f"Content of {describe_drawn_sources(sources)} and crawls (dots) under the index "
         "policy "
         f"with $M = {budget}$, from {initial_state} sources. {describe_rhythm(cycle)}; the dotted "
@@ -380,6 +394,7 @@ def draw_states(
         f"{pluralise(horizon, 'epoch')} with {budget} crawled at each. In the long run: "
         f"{shares_text}. "
         f"{describe_rhythm(cycle)}.",
+        height=1 + 1.25 * len(panels),
     )
 
 
@@ -397,24 +412,26 @@ def draw_running_average(
 ) -> None:
     """Draw the running average of the reward from each initial state, and the long run."""
     long_run = cycle.average_reward
-    fig, axis = figure(height=3.6)
-    for colour, style, (state, average) in zip(
-        COLOURS, ("-", "--", "-."), running.items(), strict=False
-    ):
-        epochs = np.arange(1, average.size + 1)
-        name = f"from {state} sources"
-        axis.plot(epochs[3:], average[3:], color=colour, linestyle=style, label=name)
-    axis.axhline(long_run, color="black", linewidth=1, label=f"long run: {long_run:.2f}")
-    if document:
-        point = (61, printed_number("A-r-25466"))
-        axis.plot(*point, "o", color="black", markersize=6, label=f"printed: {point[1]}")
-    axis.set(xlabel="epochs averaged over", ylabel="average reward per epoch (value units)")
-    axis.set_xlim(0, 203)
-    axis.legend(loc="lower right")
+    epochs = np.arange(1, next(iter(running.values())).size + 1)
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        looks = zip(COLOURS, ("-", "--", "-."), running.items(), strict=False)
+        for colour, style, (state, average) in looks:
+            name = f"from {state} sources"
+            axis.plot(epochs[3:], average[3:], color=colour, linestyle=style, label=name)
+        axis.axhline(long_run, color=ink(), linewidth=1, label=f"long run: {long_run:.2f}")
+        if document:
+            point = (61, printed_number("A-r-25466"))
+            axis.plot(*point, "o", color=ink(), markersize=6, label=f"printed: {point[1]}")
+        axis.set(xlabel="epochs averaged over", ylabel="average reward per epoch (value units)")
+        axis.set_xlim(0, 203)
+        add_legend(figure)
+        return pd.DataFrame({"epochs": epochs, **{f"from {k}": v for k, v in running.items()}})
+
     save_figure(
         "four-sources-running-average",
-        fig,
-        pd.DataFrame({"epochs": epochs, **{f"from {k}": v for k, v in running.items()}}),
+        draw,
         caption=f"Average reward of the index policy over the first $n$ epochs, $M = {budget}$, "
         f"from three initial states. All tend to {long_run:.2f}; after {epochs[-1]} epochs they "
         f"{describe_spread([v[-1] for v in running.values()])}.",

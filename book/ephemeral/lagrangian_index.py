@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, Ints
@@ -31,7 +32,7 @@ from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.construction import timetable
 from analysis.results import Estimate
-from scorecard import COLOURS, figure, format_plus_minus, save_figure, save_table
+from scorecard import COLOURS, add_legend, add_panels, format_plus_minus, save_figure, save_table
 
 #: Most sources of sets on which the rollout is played.
 ROLLED = 100
@@ -412,46 +413,53 @@ def draw_timelines(edge: float) -> None:
     best = optimal_cycle(sources, 2)
     crawls = {"index policy": index.crawls, "optimum": best.crawls}
     rewards = {"index policy": index.average_reward, "optimum": best.average_reward}
-    fig, axes = figure(1, 2, height=2.4, sharey=True)
-    epochs, rows = 8, []
-    for axis, (name, cycle) in zip(axes, crawls.items(), strict=True):
-        grid = np.array([[i in cycle[t % len(cycle)] for t in range(epochs)] for i in range(4)])
-        for i, epoch in zip(*np.nonzero(grid), strict=True):
-            axis.plot(epoch, i, "s", markersize=9, color=COLOURS[int(i) if i < 2 else 3])
-            rows.append((name, NAMES[i], int(epoch)))
-        axis.set(xlabel="epoch", xlim=(-0.6, epochs - 0.4), ylim=(3.5, -0.5))
-        axis.set_xticks(range(epochs))
-        axis.set_yticks(range(4), NAMES)
-        axis.set_title(f"{name}: {rewards[name]:.3f} an epoch", fontsize="medium")
     lost = 1 - rewards["index policy"] / rewards["optimum"]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2, sharey=True)
+        epochs, rows = 8, []
+        for axis, (name, cycle) in zip(axes, crawls.items(), strict=True):
+            grid = np.array([[i in cycle[t % len(cycle)] for t in range(epochs)] for i in range(4)])
+            for i, epoch in zip(*np.nonzero(grid), strict=True):
+                axis.plot(epoch, i, "s", markersize=9, color=COLOURS[int(i) if i < 2 else 3])
+                rows.append((name, NAMES[i], int(epoch)))
+            axis.set(xlabel="epoch", xlim=(-0.6, epochs - 0.4), ylim=(3.5, -0.5))
+            axis.set_xticks(range(epochs))
+            axis.set_yticks(range(4), NAMES)
+            axis.set_title(f"{name}: {rewards[name]:.3f} an epoch")
+        return pd.DataFrame(rows, columns=["policy", "source", "crawled at epoch"])
+
     save_figure(
         "lagrangian-index-timelines",
-        fig,
-        pd.DataFrame(rows, columns=["policy", "source", "crawled at epoch"]),
+        draw,
         caption="Which of four sources are crawled at each epoch. A and B keep half of their "
         "content in an epoch, C and F fade at once. The index policy crawls A and B together for "
         f"ever and loses {lost:.2%} of the optimum, which crawls them in turn.",
         alt="Two timelines of four rows. Under the index policy A and B are crawled at the same "
         "epochs and C and F at the others; under the optimum A and B alternate and C is crawled "
         "at every epoch.",
+        height=2.4,
     )
 
 
 def draw_sizes(frame: pd.DataFrame) -> None:
     """Draw mean losses against the number of sources."""
-    fig, axis = figure(height=3.6)
     mean = frame.groupby(["policy", "sources"]).loss.mean().clip(lower=1e-9)
-    for (name, label), colour, marker in zip(LABELS.items(), COLOURS, "os^", strict=False):
-        if name in mean.index.get_level_values(0):
-            line = 100 * mean[name]
-            axis.loglog(line.index, line, marker=marker, color=colour, label=label)
-    axis.set(xlabel="sources, N", ylabel="mean loss (% of the bound)")
-    axis.legend()
     ends = frame[frame.sources == frame.sources.max()].groupby("policy").loss.mean()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for (name, label), colour, marker in zip(LABELS.items(), COLOURS, "os^", strict=False):
+            if name in mean.index.get_level_values(0):
+                line = 100 * mean[name]
+                axis.loglog(line.index, line, marker=marker, color=colour, label=label)
+        axis.set(xlabel="sources, N", ylabel="mean loss (% of the bound)")
+        add_legend(figure)
+        return frame
+
     save_figure(
         "lagrangian-index-loss",
-        fig,
-        frame,
+        draw,
         caption=f"Mean loss of the relaxed bound over {frame.set.nunique()} random sets of each "
         f"size against the number of sources, with crawls for one in {ONE_IN}. At "
         f"{frame.sources.max():,} sources the index loses {ends['whittle']:.4%} and the Lagrangian "
@@ -459,25 +467,33 @@ def draw_sizes(frame: pd.DataFrame) -> None:
         alt="Curves of mean loss against the number of sources on logarithmic axes; at the largest "
         f"size the index is at {ends['whittle']:.4%}, the Lagrangian index at "
         f"{ends['lagrangian']:.4%}.",
+        height=3.6,
     )
 
 
 def draw_prices(wrong: pd.DataFrame, other: pd.DataFrame) -> None:
     """Draw the loss against the factor on the price, with the index and the self-tuned price."""
-    fig, axis = figure(height=3.6)
     right = pd.DataFrame({"set": other.set, "factor": 1.0, "loss": other.right})
     mean = 100 * pd.concat([wrong, right]).groupby("factor").loss.mean().clip(lower=1e-9)
-    axis.semilogy(mean.index, mean, "-o", color=COLOURS[0], label="Lagrangian index")
-    axis.axhline(100 * other["index"].mean(), color=COLOURS[1], linestyle="--", label="index")
-    axis.plot(
-        [other.price.mean()], [100 * other.tuned.mean()], "D", color=COLOURS[2], label="self-tuned"
-    )
-    axis.set(xlabel="price over the multiplier", ylabel="mean loss (% of the bound)")
-    axis.legend()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.semilogy(mean.index, mean, "-o", color=COLOURS[0], label="Lagrangian index")
+        axis.axhline(100 * other["index"].mean(), color=COLOURS[1], linestyle="--", label="index")
+        axis.plot(
+            [other.price.mean()],
+            [100 * other.tuned.mean()],
+            "D",
+            color=COLOURS[2],
+            label="self-tuned",
+        )
+        axis.set(xlabel="price over the multiplier", ylabel="mean loss (% of the bound)")
+        add_legend(figure)
+        return pd.concat([wrong, right]).sort_values(["set", "factor"])
+
     save_figure(
         "lagrangian-index-prices",
-        fig,
-        pd.concat([wrong, right]).sort_values(["set", "factor"]),
+        draw,
         caption=f"Mean loss of the relaxed bound on {len(other)} random sets of {PRICED} sources "
         "against the price at which the Lagrangian index is taken, as a factor on the multiplier. "
         f"At the multiplier it loses {other.right.mean():.4%}, with the self-tuned price "
@@ -487,4 +503,5 @@ def draw_prices(wrong: pd.DataFrame, other: pd.DataFrame) -> None:
         f"{other.right.mean():.4%} at the multiplier, a horizontal line of the index at "
         f"{other['index'].mean():.4%}, and a point for the self-tuned price at "
         f"{other.tuned.mean():.4%}.",
+        height=3.6,
     )

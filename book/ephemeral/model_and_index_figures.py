@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory.printed import printed_eta
 from book.ephemeral.model_and_index import KINDS, Cases
-from scorecard import COLOURS, figure, format_rounded, pluralise, save_figure
+from scorecard import COLOURS, add_legend, add_panels, format_rounded, ink, pluralise, save_figure
 
 _STYLES = ("-", "--", "-.", ":")
 _FLOOR = 2e-17  # where an error of exactly zero is drawn
@@ -29,31 +30,33 @@ def draw_threshold(
     source: int, content: Floats, values: Mapping[float, Floats], advantages: Mapping[float, Floats]
 ) -> None:
     """Draw relative values and advantages of a crawl at several subsidies."""
-    columns = {"content": content}
-    fig, (value_axis, gain_axis) = figure(1, 2, width=7.4, height=3.6)
     crossings = find_thresholds(content, advantages)
-    for n, subsidy in enumerate(values):
-        look = {"color": COLOURS[n % 7], "linestyle": _STYLES[n % 4]}
-        label = rf"$C\lambda$ = {subsidy:g} $u^*$"
-        value_axis.plot(content, values[subsidy], label=label, **look)
-        gain_axis.plot(content, advantages[subsidy], **look)
-        gain_axis.plot(crossings[subsidy], 0, "o", color=COLOURS[n % 7], markersize=6)
-        columns[f"V at {subsidy:g} u*"] = values[subsidy]
-        columns[f"advantage at {subsidy:g} u*"] = advantages[subsidy]
-    gain_axis.axhline(0, color="black", linewidth=0.8)
-    value_axis.set(xlabel="content $x$ (value units)", ylabel="relative value $V(x)$ (value units)")
-    gain_axis.set(
-        xlabel="content $x$ (value units)",
-        ylabel=r"$x - V(\alpha x + u) - C\lambda$ (value units)",
-    )
-    value_axis.legend()
     listed = ", ".join(
         "none" if np.isnan(a) else f"{a:.1f}" for a in crossings.values()
     )  # below u, where the subsidy is small
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        value_axis, gain_axis = add_panels(figure, 2)
+        columns = {"content": content}
+        for n, subsidy in enumerate(values):
+            look = {"color": COLOURS[n % 7], "linestyle": _STYLES[n % 4]}
+            label = rf"$C\lambda$ = {subsidy:g} $u^*$"
+            value_axis.plot(content, values[subsidy], label=label, **look)
+            gain_axis.plot(content, advantages[subsidy], **look)
+            gain_axis.plot(crossings[subsidy], 0, "o", color=COLOURS[n % 7], markersize=6)
+            columns[f"V at {subsidy:g} u*"] = values[subsidy]
+            columns[f"advantage at {subsidy:g} u*"] = advantages[subsidy]
+        gain_axis.axhline(0, color=ink(), linewidth=0.8)
+        label = "relative value $V(x)$ (value units)"
+        value_axis.set(xlabel="content $x$ (value units)", ylabel=label)
+        label = r"$x - V(\alpha x + u) - C\lambda$ (value units)"
+        gain_axis.set(xlabel="content $x$ (value units)", ylabel=label)
+        value_axis.legend()
+        return pd.DataFrame(columns)
+
     save_figure(
         "model-and-index-threshold",
-        fig,
-        pd.DataFrame(columns),
+        draw,
         caption=f"First panel: relative values of source {source} on $[u, u^*]$ are convex and "
         "rise. Second panel: what a crawl now gains over waiting one epoch rises with the content "
         "and falls with the subsidy; it changes sign at most once. Thresholds from $u$ on, by "
@@ -66,25 +69,29 @@ def draw_threshold(
 
 def draw_gap(source: int, level: float, price: Floats, moved: Floats) -> None:
     """Draw the value one epoch later, and the same plus the subsidy, against the subsidy."""
-    fig, axis = figure(height=3.4)
-    axis.plot(price, moved, color=COLOURS[0], label=r"$V_\lambda(\alpha x + u)$")
     label = r"$C\lambda + V_\lambda(\alpha x + u)$"
-    axis.plot(price, price + moved, color=COLOURS[1], linestyle="--", label=label)
-    axis.axhline(level, color="black", linewidth=0.8)
-    axis.annotate("$x$", (0, level), xytext=(4, 4), textcoords="offset points")
-    axis.set(xlabel=r"subsidy $C\lambda$ (value units)", ylabel="value units")
-    axis.legend()
     steepest = float((np.diff(moved) / np.diff(price)).min())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.plot(price, moved, color=COLOURS[0], label=r"$V_\lambda(\alpha x + u)$")
+        axis.plot(price, price + moved, color=COLOURS[1], linestyle="--", label=label)
+        axis.axhline(level, color=ink(), linewidth=0.8)
+        axis.annotate("$x$", (0, level), xytext=(4, 4), textcoords="offset points")
+        axis.set(xlabel=r"subsidy $C\lambda$ (value units)", ylabel="value units")
+        add_legend(figure)
+        return pd.DataFrame({"subsidy": price, "value": moved, "sum": price + moved})
+
     save_figure(
         "model-and-index-gap",
-        fig,
-        pd.DataFrame({"subsidy": price, "value": moved, "sum": price + moved}),
+        draw,
         caption=f"The gap in the report's proof of its Lemma 4, for source {source} at "
         f"$x = 0.8\\,u^*$: {describe_falls(steepest)}. With the subsidy added it never falls, so "
         "the state passes from active (below $x$) to passive once.",
         alt=f"Two curves against the subsidy. For the value one epoch later, "
         f"{describe_falls(steepest)}; the same value plus the subsidy rises throughout and crosses "
         "the level x once.",
+        height=3.4,
     )
 
 
@@ -101,29 +108,32 @@ def draw_curve(source: int, arm: Sources, curves: pd.DataFrame, orbit: pd.DataFr
     broken = curves["short form"].to_numpy().copy()
     broken[np.flatnonzero(np.diff(printed_eta(arm, x[:, None])[:, 0]))] = np.nan
     above = x >= limit
-    fig, axis = figure(height=4)
-    axis.plot(x, curves["index"], color=COLOURS[0], linewidth=2.2, label="index by definition")
-    axis.plot(x, broken, color=COLOURS[1], linestyle="--", label="short form (Remark, slides)")
-    axis.plot(
-        x[above],
-        curves["theorem"][above],
-        color=COLOURS[2],
-        linestyle="-.",
-        linewidth=2,
-        label="Theorem 1 above $u^*$",
-    )
     name = f"ages 1 to {len(orbit)}"
-    axis.plot(orbit["content"], orbit["index"], "o", color="black", markersize=5, label=name)
-    axis.axvline(limit, color="black", linewidth=0.8, linestyle=":")
-    bottom = (limit, axis.get_ylim()[0])
-    axis.annotate("$u^*$", bottom, xytext=(4, 6), textcoords="offset points")
-    axis.set(xlabel="content $x$ (value units)", ylabel=r"index $\gamma(x)$ (value per cost)")
-    axis.legend(loc="upper left")
     worst = float((arm.alpha * arm.u / arm.cost)[0])
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.plot(x, curves["index"], color=COLOURS[0], linewidth=2.2, label="index by definition")
+        axis.plot(x, broken, color=COLOURS[1], linestyle="--", label="short form (Remark, slides)")
+        axis.plot(
+            x[above],
+            curves["theorem"][above],
+            color=COLOURS[2],
+            linestyle="-.",
+            linewidth=2,
+            label="Theorem 1 above $u^*$",
+        )
+        axis.plot(orbit["content"], orbit["index"], "o", color=ink(), markersize=5, label=name)
+        axis.axvline(limit, color=ink(), linewidth=0.8, linestyle=":")
+        bottom = (limit, axis.get_ylim()[0])
+        axis.annotate("$u^*$", bottom, xytext=(4, 6), textcoords="offset points")
+        axis.set(xlabel="content $x$ (value units)", ylabel=r"index $\gamma(x)$ (value per cost)")
+        add_legend(figure)
+        return curves
+
     save_figure(
         "model-and-index-curve",
-        fig,
-        curves,
+        draw,
         caption=f"The index of source {source}. On the orbit (dots) all forms agree. Between its "
         f"points the short form is too small, by less than {format_rounded(worst)} between $u$ and "
         "$u^*$ (that is $\\alpha u/C$, which it comes as near as one likes). From $u^*$ on Theorem "
@@ -131,6 +141,7 @@ def draw_curve(source: int, arm: Sources, curves: pd.DataFrame, orbit: pd.DataFr
         alt=f"A convex rising curve, the index, with {len(orbit)} dots on it. A dashed saw-tooth "
         f"curve touches it at the dots and drops by up to {format_rounded(worst, 1)} after each. "
         "Above u* a line at zero shows the printed theorem.",
+        height=4,
     )
 
 
@@ -150,22 +161,27 @@ def describe_lost_digits(decay: Floats, error: Floats) -> str:
 
 def draw_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable: float) -> None:
     """Draw the relative error of each form of the index against the decay of interest."""
-    fig, axis = figure(height=3.8)
-    looks = zip(errors.items(), COLOURS, ("o", "s", "^", "v"), strict=False)
-    for (name, error), colour, marker in looks:
-        drawn = np.maximum(error, _FLOOR)
-        axis.loglog(decay, drawn, marker, color=colour, markersize=3.5, label=name)
-    axis.axhline(1, color="black", linewidth=0.8, linestyle=":")
-    axis.set(xlabel=r"decay of interest in an epoch, $\mu T$", ylabel="relative error of the index")
-    axis.legend(fontsize="small", loc="upper right")
     bound = 10.0 ** np.ceil(np.log10(stable))
     theorem, short = list(errors.values())[:2]
     where = describe_lost_digits(decay, theorem)
     plain = where.replace("$u^*$", "u*").rstrip(",")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        looks = zip(errors.items(), COLOURS, ("o", "s", "^", "v"), strict=False)
+        for (name, error), colour, marker in looks:
+            drawn = np.maximum(error, _FLOOR)
+            axis.loglog(decay, drawn, marker, color=colour, markersize=3.5, label=name)
+        axis.axhline(1, color=ink(), linewidth=0.8, linestyle=":")
+        axis.set(
+            xlabel=r"decay of interest in an epoch, $\mu T$", ylabel="relative error of the index"
+        )
+        add_legend(figure)
+        return pd.DataFrame({"decay": decay, **errors})
+
     save_figure(
         "model-and-index-rounding",
-        fig,
-        pd.DataFrame({"decay": decay, **errors}),
+        draw,
         caption=f"Relative error in double precision at age {age}, against the definition in 60 "
         f"decimal digits. The stable forms stay below {bound:.0e}. The printed forms lose digits "
         "where interest fades slowly, the short form also elsewhere when the ceiling flips. "
@@ -176,6 +192,7 @@ def draw_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable:
         f"{bound:.0e} for all decay rates. The error of Theorem 1 as printed rises as the decay "
         f"rate falls, and is a half or more {plain}; that of the short form scatters, up to "
         f"{short.max():.1e}.",
+        height=3.8,
     )
 
 
@@ -183,22 +200,21 @@ def draw_definition(cases: Cases, index: Floats, defined: Floats) -> None:
     """Draw the relative difference of the closed form from the definition, one dot a case."""
     decay, difference = cases.sources.decay, np.abs(index / defined - 1)
     looks: Sequence[tuple[str, str]] = (("o", COLOURS[0]), ("s", COLOURS[1]), ("^", COLOURS[2]))
-    fig, axis = figure(height=3.5)
-    for kind, (name, (marker, colour)) in enumerate(zip(KINDS, looks, strict=True)):
-        members = cases.kind == kind
-        drawn = np.maximum(difference[members], _FLOOR)
-        label = name.replace("u*", "$u^*$")
-        axis.loglog(decay[members], drawn, marker, color=colour, markersize=4, label=label)
-    axis.set(xlabel=r"decay of interest in an epoch, $\mu T$", ylabel="relative difference")
-    axis.set_ylim(1e-17, 1e-8)
-    axis.axhline(1e-9, color="black", linewidth=0.8, linestyle=":")
-    axis.annotate("$10^{-9}$", (decay.min(), 1e-9), xytext=(0, -11), textcoords="offset points")
-    axis.legend(loc="center right")
     bound = 10.0 ** np.ceil(np.log10(max(float(difference.max()), _FLOOR)))
-    save_figure(
-        "model-and-index-definition",
-        fig,
-        pd.DataFrame(
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for kind, (name, (marker, colour)) in enumerate(zip(KINDS, looks, strict=True)):
+            members = cases.kind == kind
+            drawn = np.maximum(difference[members], _FLOOR)
+            label = name.replace("u*", "$u^*$")
+            axis.loglog(decay[members], drawn, marker, color=colour, markersize=4, label=label)
+        axis.set(xlabel=r"decay of interest in an epoch, $\mu T$", ylabel="relative difference")
+        axis.set_ylim(1e-17, 1e-8)
+        axis.axhline(1e-9, color=ink(), linewidth=0.8, linestyle=":")
+        axis.annotate("$10^{-9}$", (decay.min(), 1e-9), xytext=(0, -11), textcoords="offset points")
+        add_legend(figure)
+        return pd.DataFrame(
             {
                 "decay": decay,
                 "share of u*": cases.state / cases.sources.u_star,
@@ -206,10 +222,15 @@ def draw_definition(cases: Cases, index: Floats, defined: Floats) -> None:
                 "closed form": index,
                 "definition": defined,
             }
-        ),
+        )
+
+    save_figure(
+        "model-and-index-definition",
+        draw,
         caption=f"Closed form against definition on {len(index)} random sources, in random states "
         "near 0, below and above $u^*$, with random costs: the relative difference is below "
         f"{bound:.0e} throughout.",
         alt="Scatter of relative differences against the decay rate over eleven decades, all below "
         f"{bound:.0e}, far below a dotted line at one in a billion.",
+        height=3.5,
     )

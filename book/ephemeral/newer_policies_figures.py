@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from scorecard import COLOURS, figure, save_figure
+from scorecard import COLOURS, add_legend, add_panels, save_figure
 
 _COPIES = {
     ("expected", "together"): ("expected, alike", COLOURS[1], "--", "s"),
@@ -19,24 +20,6 @@ _LEAST_GAP = 1e-6  # where a gap of zero is drawn
 def draw_copies(copies: pd.DataFrame, runs: int) -> None:
     """Draw the gap to the bound against the number of copies, one panel a set of sources."""
     sets = copies["sources"].unique()
-    fig, axes = figure(1, len(sets), height=3.9, sharey=True)
-    for axis, name in zip(axes, sets, strict=True):
-        for (content, start), (label, colour, style, marker) in _COPIES.items():
-            selected = (
-                (copies.sources == name) & (copies.content == content) & (copies.start == start)
-            )
-            line = copies.loc[selected, ["copies", "gap", "low", "high"]].clip(lower=_LEAST_GAP)
-            look = {"color": colour, "linestyle": style, "marker": marker, "markersize": 4}
-            axis.plot(line.copies, line.gap, label=label, **look)
-            axis.fill_between(
-                line.copies, line.low, line.high, color=colour, alpha=0.2, linewidth=0
-            )
-        axis.set(xscale="log", yscale="log", xlabel="copies of each source")
-        axis.set_title(name, fontsize="medium")
-    axes[0].set(ylabel="gap to the relaxed bound (share)", ylim=(_LEAST_GAP, 0.3))
-    fig.legend(
-        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
-    )
     most = int(copies[copies.content == "random"].copies.max())
     gaps = copies.assign(gap=copies["gap"].where(copies["gap"] > 1e-12, 0.0))  # not of rounding
     ends = gaps.sort_values("copies").groupby(["sources", "content", "start"]).gap
@@ -47,10 +30,30 @@ def draw_copies(copies: pd.DataFrame, runs: int) -> None:
         f"{ends.last()[name, 'random', 'together']:.1g}"
         for name in sets
     )
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, len(sets), sharey=True)
+        for axis, name in zip(axes, sets, strict=True):
+            for (content, start), (label, colour, style, marker) in _COPIES.items():
+                selected = (
+                    (copies.sources == name) & (copies.content == content) & (copies.start == start)
+                )
+                line = copies.loc[selected, ["copies", "gap", "low", "high"]].clip(lower=_LEAST_GAP)
+                look = {"color": colour, "linestyle": style, "marker": marker, "markersize": 4}
+                axis.plot(line.copies, line.gap, label=label, **look)
+                axis.fill_between(
+                    line.copies, line.low, line.high, color=colour, alpha=0.2, linewidth=0
+                )
+            axis.set(xscale="log", yscale="log", xlabel="copies of each source")
+            axis.set_title(name)
+        axes[0].set_ylim(_LEAST_GAP, 0.3)
+        figure.supylabel("gap to the relaxed bound (share)")
+        add_legend(figure)
+        return copies
+
     save_figure(
         "newer-policies-copies",
-        fig,
-        copies,
+        draw,
         caption="Gap between the index policy and the relaxed bound against the number of copies "
         "(a gap of zero is drawn at the bottom), by panel. With expected content and copies "
         f"that begin alike it is {flat} at every size, from random ages {spread} at the largest. "
@@ -60,4 +63,5 @@ def draw_copies(copies: pd.DataFrame, runs: int) -> None:
         alt="Log-log panels of the gap. With expected content and equal ages at the beginning the "
         f"curve is flat, at {flat}. With random content and its own index the curves go {moves} "
         f"at {most} copies.",
+        height=3.9,
     )

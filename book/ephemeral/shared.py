@@ -223,7 +223,7 @@ def draw_source(axis: Axes, sources: Sources, run: Trajectory, arm: int, colour:
     epochs = np.arange(run.reward.size)
     crawls = run.crawled[arm]
     axis.step(epochs, run.state[arm], where="post", color=colour, linewidth=1.1)
-    axis.plot(epochs[crawls], run.state[arm, crawls], "o", color="black", markersize=2.6)
+    axis.plot(epochs[crawls], run.state[arm, crawls], "o", color="C6", markersize=2.6)
     axis.axhline(sources.u_star[arm], color="grey", linestyle=":", linewidth=0.9)
     axis.set_ylim(0, 1.08 * max(sources.u_star[arm], run.state[arm].max()))
 

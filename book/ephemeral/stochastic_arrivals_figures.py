@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
@@ -21,11 +22,13 @@ from book.ephemeral.shared import (
 from book.ephemeral.stochastic_arrivals import FORMS
 from scorecard import (
     COLOURS,
+    add_legend,
+    add_panels,
     clean_for_markdown,
     clean_for_mathtext,
     clean_text,
-    figure,
     format_change,
+    ink,
     is_document_run,
     pluralise,
     save_data,
@@ -49,21 +52,24 @@ def draw_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
     labels = [f"source {name}" for name in sources.names or ()]
     panels = range(min(len(sources), SHOWN))
     shares = run.crawled.mean(axis=1)
-    fig, axes = figure(len(panels), 1, height=1 + 1.25 * len(panels), sharex=True, squeeze=False)
-    for i in panels:
-        draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
-        title = f"{clean_for_mathtext(labels[i])}: crawled at {shares[i]:.0%} of these epochs"
-        axes[i, 0].set_title(title, fontsize="small")
-    axes[-1, 0].set_xlabel("epoch")
-    fig.supylabel("content (value units)", fontsize="medium")
     theorem = "the index of Theorem 1 (and x/C above u*)"
     how = f"{FORMS['remark']}, off the orbit" if short else theorem
     shares_text = "; ".join(f"{clean_text(labels[i])} at {shares[i]:.0%}" for i in panels)
     instead = " It stands for Figure 4 of the report, whose picture is lost."
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, len(panels), 1, sharex=True)
+        for i in panels:
+            draw_source(axes[i], sources, run, i, COLOURS[i % 7])
+            title = f"{clean_for_mathtext(labels[i])}: crawled at {shares[i]:.0%} of these epochs"
+            axes[i].set_title(title)
+        axes[-1].set_xlabel("epoch")
+        figure.supylabel("content (value units)")
+        return tabulate_trajectory(sources, run)
+
     save_figure(
         f"stochastic-arrivals-states{'-short' if short else ''}",
-        fig,
-        tabulate_trajectory(sources, run),
+        draw,
         caption=f"Content of {describe_drawn_sources(sources)} and crawls (dots) with random "
         "arrivals, "
         f"exponential utilities and $M = {budget}$, by {how}. The dotted line is $u^*$."
@@ -72,6 +78,7 @@ def draw_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
         alt=f"Ragged saw-tooth curves of the content of {pluralise(len(panels), 'source')} over "
         f"{run.reward.size} epochs, {budget} crawled at each. Share of epochs with a crawl: "
         f"{shares_text}.",
+        height=1 + 1.25 * len(panels),
     )
 
 
@@ -98,25 +105,28 @@ def draw_frequency(
     budget: int,
 ) -> None:
     """Draw how often the first source is crawled, by either form of the index."""
-    fig, axis = figure(height=3.4)
-    columns: dict[str, Sequence[float]] = {"squared coefficient of variation": variations}
-    ends = []
-    for colour, style, (rule, text) in zip(COLOURS, ("-o", "--s"), FORMS.items(), strict=False):
-        columns |= _band(axis, variations, frequencies[rule], colour, style, text)
-        ends.append([columns[text][0], columns[text][-1]])
-    axis.set(xscale="log", ylim=(0, 1.05), xlabel=VARIABILITY)
-    axis.set_ylabel("crawls per epoch")
-    axis.set_title(clean_for_mathtext(label), fontsize="small")
-    axis.legend(loc="lower left")
+    ends = [(frequencies[rule][0].value, frequencies[rule][-1].value) for rule in FORMS]
     replications = frequencies["whittle"][0].replications
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        columns: dict[str, Sequence[float]] = {"squared coefficient of variation": variations}
+        for colour, style, (rule, text) in zip(COLOURS, ("-o", "--s"), FORMS.items(), strict=False):
+            columns |= _band(axis, variations, frequencies[rule], colour, style, text)
+        axis.set(xscale="log", ylim=(0, 1.05), xlabel=VARIABILITY)
+        axis.set_ylabel("crawls per epoch")
+        axis.set_title(clean_for_mathtext(label))
+        add_legend(figure)
+        return pd.DataFrame(columns)
+
     save_figure(
         "stochastic-arrivals-frequency",
-        fig,
-        pd.DataFrame(columns),
+        draw,
         caption=f"How often {clean_for_markdown(label)} is crawled at $M = {budget}$ when "
         "utilities have gamma laws of growing variability (1 is the exponential law). By the index "
         f"of Theorem 1 it {format_change(ends[0][0], ends[0][1], '.2f')}, by the short form it "
         f"{format_change(ends[1][0], ends[1][1], '.2f')}. Bands: 95% over {replications} runs.",
+        height=3.4,
         alt="Two curves against variability on a logarithmic axis. By Theorem 1 the frequency "
         f"{format_change(ends[0][0], ends[0][1], '.2f')}, by the short form it "
         f"{format_change(ends[1][0], ends[1][1], '.2f')}.",
@@ -130,43 +140,47 @@ def draw_variation(
     budget: int,
 ) -> None:
     """Draw the reward of the index against the variability of the utilities."""
-    fig, axis = figure(height=3.8)
     frames, sentences = [], []
-    for colour, style, (family, values) in zip(
-        COLOURS, ("-o", "--s"), rewards.items(), strict=False
-    ):
-        text = f"index, {family} utilities"
-        _band(axis, variations[family], values, colour, style, text)
+    for family, values in rewards.items():
         columns = {"law": family, "squared coefficient of variation": variations[family]}
         mean, half = [e.value for e in values], [e.half_width for e in values]
         frames.append(pd.DataFrame({**columns, "mean": mean, "half width": half}))
         sentences.append(f"with {family} utilities it {format_change(mean[0], mean[-1], '.1f')}")
-    axis.axhline(greedy, color="black", linewidth=1, linestyle=":", label="greedy, any law")
-    if is_document_run():
-        for (name, reward), height in zip(printed_rewards().items(), (4, -11), strict=True):
-            axis.axhline(reward, color="grey", linewidth=1)
-            axis.annotate(
-                f"printed {reward:g} ({name})",
-                (min(variations["gamma"]), reward),
-                xytext=(0, height),
-                textcoords="offset points",
-                fontsize="small",
-            )
-    axis.set(xscale="log", xlabel=VARIABILITY, ylabel="average reward per epoch (value units)")
     data = pd.concat(frames)
-    axis.set_ylim(top=max(300.0 if is_document_run() else greedy, 1.02 * data["mean"].max()))
-    axis.legend(loc="upper left")
     replications = next(iter(rewards.values()))[0].replications
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, style, (family, values) in zip(
+            COLOURS, ("-o", "--s"), rewards.items(), strict=False
+        ):
+            label = f"index, {family} utilities"
+            _band(axis, variations[family], values, colour, style, label)
+        axis.axhline(greedy, color=ink(), linewidth=1, linestyle=":", label="greedy, any law")
+        if is_document_run():
+            for (name, reward), height in zip(printed_rewards().items(), (4, -11), strict=True):
+                axis.axhline(reward, color="grey", linewidth=1)
+                axis.annotate(
+                    f"printed {reward:g} ({name})",
+                    (min(variations["gamma"]), reward),
+                    xytext=(0, height),
+                    textcoords="offset points",
+                )
+        axis.set(xscale="log", xlabel=VARIABILITY, ylabel="average reward per epoch (value units)")
+        axis.set_ylim(top=max(300.0 if is_document_run() else greedy, 1.02 * data["mean"].max()))
+        add_legend(figure)
+        return data
+
     save_figure(
         "stochastic-arrivals-variation",
-        fig,
-        data,
+        draw,
         caption=f"Average reward of the index policy at $M = {budget}$ against the variability of "
         f"the utilities (1 is the exponential law): {'; '.join(sentences)}. Greedy earns "
         f"{greedy:.1f} "
         f"whatever the law. Bands: 95% over {replications} runs, with greedy as control variate.",
         alt=f"Two curves on a logarithmic axis: {'; '.join(sentences)}. Greedy is a horizontal "
         f"line at {greedy:.1f}.",
+        height=3.8,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from analysis.checks import check_integer
@@ -29,7 +30,7 @@ from analysis.ephemeral.timetables.guarantees import (
 from analysis.ephemeral.timetables.packing import reverse
 from analysis.ephemeral.timetables.table import Timetable
 from book.ephemeral.shared import tabulate_hard_sets
-from scorecard import COLOURS, figure, save_figure
+from scorecard import COLOURS, add_legend, add_panels, paper, save_figure
 from scorecard.text import clean_for_mathtext, pluralise
 
 #: Sources and budgets of the comparison with the index policy; a tenth is crawled in the last ones.
@@ -248,34 +249,45 @@ def draw_blocks(table: Timetable) -> None:
     """Draw the line of blocks, and the epochs at which each source is crawled."""
     drawn = list_blocks(table).head(40)
     crawled = list(dict.fromkeys(drawn["source"]))
-    fig, (line, epochs) = figure(2, 1, height=4.6)
     hatches = ("", "//", "..", "xx")
-    rows = zip(*(drawn[c].tolist() for c in ("source", "start", "length", "gap", "phase")),
-               strict=True)  # fmt: skip
-    for name, start, length, gap, phase in rows:
-        number = crawled.index(name)
-        look: dict[str, Any] = {
-            "facecolor": COLOURS[number % len(COLOURS)],
-            "hatch": hatches[number // len(COLOURS) % len(hatches)],
-            "edgecolor": "white",
-        }
-        line.add_patch(Rectangle((start, 0), length, 1, **look))
-        if length > 0.06 * table.budget:
-            middle = start + length / 2
-            # On paper of their own, names can be read on every colour, on light and dark pages.
-            paper = {"facecolor": "white", "edgecolor": "none", "pad": 2.0}
-            line.text(middle, 0.5, clean_for_mathtext(name), ha="center", va="center", bbox=paper)
-        for epoch in range(phase, _SHOWN, gap):
-            epochs.add_patch(Rectangle((epoch - 0.5, number - 0.4), 1, 0.8, **look))
-    line.set(xlim=(0, table.budget), ylim=(0, 1), yticks=[], xlabel="budget (crawls per epoch)")
-    epochs.set(xlim=(-0.5, _SHOWN - 0.5), ylim=(len(crawled) - 0.5, -0.5), xlabel="epoch",
-               ylabel="source")  # fmt: skip
-    epochs.set_yticks(range(len(crawled)), list(map(clean_for_mathtext, crawled)))
     used = float((1 / table.gap).sum())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        line, epochs = add_panels(figure, 2, 1)
+        rows = zip(*(drawn[c].tolist() for c in ("source", "start", "length", "gap", "phase")),
+                   strict=True)  # fmt: skip
+        for name, start, length, gap, phase in rows:
+            number = crawled.index(name)
+            look: dict[str, Any] = {
+                "facecolor": COLOURS[number % len(COLOURS)],
+                "hatch": hatches[number // len(COLOURS) % len(hatches)],
+                "edgecolor": paper(),
+            }
+            line.add_patch(Rectangle((start, 0), length, 1, **look))
+            if length > 0.06 * table.budget:
+                middle = start + length / 2
+                # On paper of their own, names can be read on every colour, on light and dark pages.
+                ground = {"facecolor": "white", "edgecolor": "none", "pad": 2.0}
+                line.text(
+                    middle,
+                    0.5,
+                    clean_for_mathtext(name),
+                    ha="center",
+                    va="center",
+                    bbox=ground,
+                    color="black",
+                )
+            for epoch in range(phase, _SHOWN, gap):
+                epochs.add_patch(Rectangle((epoch - 0.5, number - 0.4), 1, 0.8, **look))
+        line.set(xlim=(0, table.budget), ylim=(0, 1), yticks=[], xlabel="budget (crawls per epoch)")
+        epochs.set(xlim=(-0.5, _SHOWN - 0.5), ylim=(len(crawled) - 0.5, -0.5), xlabel="epoch",
+                   ylabel="source")  # fmt: skip
+        epochs.set_yticks(range(len(crawled)), list(map(clean_for_mathtext, crawled)))
+        return drawn
+
     save_figure(
         "timetable-blocks",
-        fig,
-        drawn,
+        draw,
         caption=f"A timetable of powers of two. The budget of {table.budget} as a line, cut into "
         "blocks of lengths 1/gap (top), "
         "and the epochs that each block becomes (bottom): the two halves of a block are every "
@@ -284,65 +296,75 @@ def draw_blocks(table: Timetable) -> None:
         alt=f"A line from 0 to {table.budget} cut into {pluralise(len(drawn), 'block')}, one "
         f"colour a source, and below it a row of marks for each source over {_SHOWN} epochs: "
         "evenly spaced for all sources with one block.",
+        height=4.6,
     )
 
 
 def draw_by_budget(frame: pd.DataFrame) -> None:
     """Draw proved and measured losses against the budget."""
-    fig, axis = figure(height=3.8)
     looks = (
         ("proved", "proved for every set", "-", None),
         ("powers of two", "powers of two, measured", "--", "s"),
         ("timetable", "best grid, measured", "-.", "o"),
     )
-    for colour, (column, label, style, marker) in zip(COLOURS, looks, strict=False):
-        loss = 100 * frame[column].clip(lower=1e-9)
-        axis.loglog(frame.budget, loss, style, marker=marker, color=colour, label=label)
-    axis.set(xlabel="budget M (crawls per epoch)", ylabel="loss (% of the bound)")
-    axis.legend(loc="lower left")
     last = frame.iloc[-1]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, (column, label, style, marker) in zip(COLOURS, looks, strict=False):
+            loss = 100 * frame[column].clip(lower=1e-9)
+            axis.loglog(frame.budget, loss, style, marker=marker, color=colour, label=label)
+        axis.set(xlabel="budget M (crawls per epoch)", ylabel="loss (% of the bound)")
+        add_legend(figure)
+        return frame
+
     save_figure(
         "timetable-losses",
-        fig,
-        frame,
+        draw,
         caption="What a timetable loses at most, proved for every set of sources, and what it "
         f"loses on random sets of ten sources a crawl. At M = {int(last.budget)} the best grid "
         f"loses {last.timetable:.1e} of the bound, where {last.proved:.2%} is proved.",
         alt="Three curves of loss against the budget on logarithmic axes. The proved loss is "
         f"{frame.proved.iloc[0]:.2%} at first and {last.proved:.2%} at last; that of powers of two "
         f"is near {last['powers of two']:.2%}; the best grid falls to {last.timetable:.1e}.",
+        height=3.8,
     )
 
 
 def draw_against_index(frame: pd.DataFrame) -> None:
     """Draw the losses of timetable, index policy and even list by size."""
     groups = frame.groupby(["sources", "budget"], sort=False)
-    fig, axis = figure(height=3.8)
     position = np.arange(groups.ngroups)
-    for shift, colour, marker, name in zip(
-        (-0.2, 0, 0.2), COLOURS, "os^", ("timetable", "index", "even list"), strict=False
-    ):
-        mean, most, least = (100 * getattr(groups[name], how)() for how in ("mean", "max", "min"))
-        bars = np.maximum(0, [mean - least, most - mean])
-        look: dict[str, Any] = {
-            "color": colour,
-            "marker": marker,
-            "linestyle": "none",
-            "capsize": 2,
-        }
-        axis.errorbar(position + shift, mean, yerr=bars, label=name, **look)
     sizes = frame[["sources", "budget"]].drop_duplicates().to_numpy().tolist()
-    labels = [f"{size}, {budget}" for size, budget in sizes]
-    axis.set_xticks(position, labels)
-    axis.set(yscale="log", xlabel="sources N, budget M", ylabel="loss (% of the bound)")
-    axis.set_ylim(1e-4, 10)
-    axis.legend()
+    labels = [f"{size},\n{budget}" for size, budget in sizes]
     means = groups[["timetable", "index"]].mean()
     better = int((means["index"] < means["timetable"]).sum())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for shift, colour, marker, name in zip(
+            (-0.2, 0, 0.2), COLOURS, "os^", ("timetable", "index", "even list"), strict=False
+        ):
+            mean, most, least = (
+                100 * getattr(groups[name], how)() for how in ("mean", "max", "min")
+            )
+            bars = np.maximum(0, [mean - least, most - mean])
+            look: dict[str, Any] = {
+                "color": colour,
+                "marker": marker,
+                "linestyle": "none",
+                "capsize": 2,
+            }
+            axis.errorbar(position + shift, mean, yerr=bars, label=name, **look)
+        axis.set_xticks(position, labels)
+        axis.set(yscale="log", xlabel="sources N, budget M", ylabel="loss (% of the bound)")
+        axis.set_ylim(1e-4, 10)
+        add_legend(figure)
+        return frame
+
     save_figure(
         "timetable-index",
-        fig,
-        frame,
+        draw,
         caption="Loss against the relaxed bound on random sets of different sources: mean, and "
         "range over the sets of a size; for the index policy the bound is that "
         f"of the simulated epochs. On average the index policy earns more at {better} of "
@@ -351,4 +373,5 @@ def draw_against_index(frame: pd.DataFrame) -> None:
         f"loss goes from {means.timetable.iloc[0]:.2%} to {means.timetable.iloc[-1]:.3%}, the "
         f"index policy's from {means['index'].iloc[0]:.2%} to {means['index'].iloc[-1]:.3%}.",
         instances="timetable-sets",
+        height=3.8,
     )

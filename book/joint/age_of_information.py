@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy.optimize import brentq
 
 from analysis.arrays import Floats
 from analysis.ephemeral import Sources
 from analysis.joint import Engine, queued_index, simulate_engine
 from analysis.results import Estimate
-from scorecard import COLOURS, figure, save_figure, save_value
+from scorecard import COLOURS, add_legend, add_panels, save_figure, save_value
 
 DISCIPLINES = ("first come first served", "last come, preemptive", "no waiting", "last come")
 #: Places of a buffer that is never full in these runs.
@@ -235,26 +236,30 @@ STYLES = ("-", "--", ":", "-.")
 
 def draw_curves(frame: pd.DataFrame, decay: float) -> None:
     """Draw mean age and worth against the load, by discipline."""
-    fig, axes = figure(1, 2, height=3.5)
     groups = [(name, frame[frame["discipline"] == name]) for name in DISCIPLINES]
-    for (name, rows), colour, style in zip(groups, COLOURS, STYLES, strict=False):
-        axes[0].plot(rows["load"], rows["age"], style, color=colour, label=name)
-        axes[1].plot(rows["load"], rows["worth"], style, color=colour)
-    axes[0].set(ylabel="mean age (indexing times)", ylim=(0, 12))
-    axes[1].set(ylabel="worth indexed\nper indexing time", ylim=(0, None))
-    for axis in axes:
-        axis.set(xlabel="load")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=1)
     most = {name: rows["worth"].max() for name, rows in groups}
     values_text = ", ".join(f"{name} {value:.2f}" for name, value in most.items())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2)
+        for (name, rows), colour, style in zip(groups, COLOURS, STYLES, strict=False):
+            axes[0].plot(rows["load"], rows["age"], style, color=colour, label=name)
+            axes[1].plot(rows["load"], rows["worth"], style, color=colour)
+        axes[0].set(ylabel="mean age (indexing times)", ylim=(0, 12))
+        axes[1].set(ylabel="worth indexed\nper indexing time", ylim=(0, None))
+        for axis in axes:
+            axis.set(xlabel="load")
+        add_legend(figure)
+        return frame
+
     save_figure(
         "age-of-information-curves",
-        fig,
-        frame,
+        draw,
         caption="First come first served, there is a load of the least age and one of the most "
         "worth; with preemption more pages never hurt. Mean age of the freshest page indexed, and "
         f"worth indexed of pages that fade at {decay:g} times the rate of indexing.",
         alt="Four curves in each of two panels. First come first served has a least age and a "
         "largest worth at loads below one; the worth of the others rises with the load. Largest "
         f"worth shown: {values_text}.",
+        height=3.5,
     )

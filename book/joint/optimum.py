@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.ephemeral import Sources, four_sources
 from analysis.joint import Engine, JointSystem, delay_bound, phase_bound, priced_problem
 from analysis.results import AverageSolution
-from scorecard import COLOURS, figure, save_figure, save_table, save_value
+from scorecard import COLOURS, add_legend, add_panels, save_figure, save_table, save_value
 
 #: Shares of the dual price at which priced policies are tried, and of the places for a stop.
 SHARES, STOPS = (0.25, 0.5, 1.0), (0.25, 0.5)
@@ -180,25 +181,29 @@ def save_four(solutions: Mapping[str, Solved]) -> None:
 
 def draw_random_systems(frame: pd.DataFrame) -> None:
     """Draw bounds and policies against the optimum on random systems, each sorted."""
-    fig, axes = figure(1, 2, height=3.8)
     share = 100 * (np.arange(len(frame)) + 0.5) / len(frame)
-    for name, colour, style in zip(POLICIES, COLOURS, LINES, strict=False):
-        axes[0].plot(share, np.sort(frame[name]), style, color=colour, label=name)
-    for name, colour, style in zip(("delay", "phases"), COLOURS[4:], LINES, strict=False):
-        label = {"delay": "bound, one price", "phases": "bound of phases"}[name]
-        axes[1].semilogy(share, np.sort(frame[name]), style, color=colour, label=label)
-    axes[0].set(xlabel="systems up to here (%)", ylabel="reward / optimum", ylim=(0, 1.02))
-    axes[1].set(xlabel="systems up to here (%)", ylabel="bound / optimum")
-    axes[1].yaxis.set_major_formatter("{x:g}")
-    axes[1].yaxis.set_minor_formatter("{x:g}")
-    fig.legend(loc="outside lower center", ncols=3)
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2)
+        for name, colour, style in zip(POLICIES, COLOURS, LINES, strict=False):
+            axes[0].plot(share, np.sort(frame[name]), style, color=colour, label=name)
+        for name, colour, style in zip(("delay", "phases"), COLOURS[4:], LINES, strict=False):
+            label = {"delay": "bound, one price", "phases": "bound of phases"}[name]
+            axes[1].semilogy(share, np.sort(frame[name]), style, color=colour, label=label)
+        axes[0].set(xlabel="systems up to here (%)", ylabel="reward / optimum", ylim=(0, 1.02))
+        axes[1].set(xlabel="systems up to here (%)", ylabel="bound / optimum")
+        axes[1].yaxis.set_major_formatter("{x:g}")
+        axes[1].yaxis.set_minor_formatter("{x:g}")
+        add_legend(figure)
+        return frame
+
     save_figure(
         "optimum-random",
-        fig,
-        frame,
+        draw,
         caption=f"What policies earn of the optimum, and bounds as multiples of it, on "
         f"{len(frame)} random systems, each curve sorted.",
         alt=f"Policies: the median of the blind index is {frame['blind'].median():.2f} of the "
         f"optimum, that of the index with a frozen queue {frame['frozen queue'].median():.2f}. "
         f"Bounds: medians {frame['delay'].median():.2f} and {frame['phases'].median():.2f}.",
+        height=3.8,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.ephemeral import Sources, four_sources
 from analysis.joint import Engine, JointSystem, queued_index, simulate_engine
@@ -17,9 +18,11 @@ from analysis.results import Estimate
 from scorecard import (
     COLOURS,
     Claim,
+    add_legend,
+    add_panels,
     claim,
     differ_as_formatted,
-    figure,
+    ink,
     save_figure,
     save_table,
     save_value,
@@ -298,31 +301,37 @@ def claims(check: Check) -> list[Claim]:
 def draw_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
     """Draw reward against the number of places, by policy and order."""
     means = estimate_means(frame, ["policy", "order", "places"])
-    fig, axis = figure(height=4.2)
     lines = means.groupby(["order", "policy"], sort=False)
-    for ((order, policy), rows), colour, mark in zip(lines, COLOURS, cycle("os^Dv"), strict=False):
-        style = "-" if order == "first come" else "--"
-        axis.fill_between(rows["places"], rows["low"], rows["high"], color=colour, alpha=0.2)
-        axis.plot(
-            rows["places"], rows["reward"], style, marker=mark, color=colour,
-            label=f"{policy}, {order}",
-        )  # fmt: skip
-    axis.axhline(bound, color="black", linewidth=0.8, linestyle=":", label="bound of phases")
-    axis.set(xlabel="places, K", ylabel="reward per epoch (content)", ylim=(0, None))
-    fig.legend(loc="outside lower center", ncols=2)
     blind = means[(means["policy"] == "blind") & (means["order"] == "first come")]
     top = blind.sort_values("reward").iloc[-1]
     last = blind.iloc[-1]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for ((order, policy), rows), colour, mark in zip(
+            lines, COLOURS, cycle("os^Dv"), strict=False
+        ):
+            style = "-" if order == "first come" else "--"
+            axis.fill_between(rows["places"], rows["low"], rows["high"], color=colour, alpha=0.2)
+            axis.plot(
+                rows["places"], rows["reward"], style, marker=mark, color=colour,
+                label=f"{policy}, {order}",
+            )  # fmt: skip
+        axis.axhline(bound, color=ink(), linewidth=0.8, linestyle=":", label="bound of phases")
+        axis.set(xlabel="places, K", ylabel="reward per epoch (content)", ylim=(0, None))
+        add_legend(figure)
+        return means
+
     save_figure(
         "orders-places",
-        fig,
-        means,
+        draw,
         caption=f"Reward by the places of an engine that indexes {rate:g} pages per unit of time, "
         f"with 95% bands of {frame['run'].nunique()} runs on common random numbers.",
         alt=f"The blind index, first come first served, earns most at {int(top['places'])} places, "
         f"{top['reward']:.0f}, and {last['reward']:.0f} at {int(last['places'])}. Indexed by worth "
         f"it ends at {means['reward'][means['order'] == 'worth'].iloc[-1]:.0f}, below the bound of "
         f"{bound:.0f}.",
+        height=4.2,
     )
 
 

@@ -7,6 +7,7 @@ from itertools import cycle
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy.optimize import linprog
 
 from analysis.arrays import Floats
@@ -20,7 +21,7 @@ from analysis.joint import (
     priced_problem,
 )
 from analysis.mdp import policy_iteration
-from scorecard import COLOURS, figure, save_figure, save_value
+from scorecard import COLOURS, add_legend, add_panels, save_figure, save_value
 
 #: Largest age of the chains and programmes of the checks, and of those compared.
 CHAIN, COMPARED = 40, 25
@@ -207,49 +208,64 @@ MARKS = "os^D"
 
 def draw_indices(frame: pd.DataFrame, price: float) -> None:
     """Draw the index of each source against its age, with and without a price."""
-    fig, axes = figure(1, 2, height=3.6, sharey=True)
-    for axis, name, title in zip(axes, ("all", "fresh"), ("fetch all", "fresh only"), strict=True):
-        for (source, rows), colour, mark in zip(
-            frame.groupby("source"), COLOURS, cycle(MARKS), strict=False
-        ):
-            look = {"color": colour, "marker": mark, "markersize": 4}
-            axis.plot(rows["age"], rows["free"], ":", **look)
-            axis.plot(rows["age"], rows[name], **look, label=f"source {source}")
-        axis.set(xlabel="age (epochs)", title=title)
-    axes[0].set(ylabel="index (content)")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     last = frame[frame["age"] == frame["age"].max()]
     capped = int((last["all"] < last["free"] * (1 - 1e-12)).sum())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2, sharey=True)
+        for axis, name, title in zip(
+            axes, ("all", "fresh"), ("fetch all", "fresh only"), strict=True
+        ):
+            for (source, rows), colour, mark in zip(
+                frame.groupby("source"), COLOURS, cycle(MARKS), strict=False
+            ):
+                look = {"color": colour, "marker": mark, "markersize": 4}
+                axis.plot(rows["age"], rows["free"], ":", **look)
+                axis.plot(rows["age"], rows[name], **look, label=f"source {source}")
+            axis.set(xlabel="age (epochs)", title=title)
+        figure.supylabel("index (content)")
+        add_legend(figure)
+        return frame
+
     save_figure(
         "prices-indices",
-        fig,
-        frame,
+        draw,
         caption=f"Index against age at a price of {price:.3g} a page (lines) and without one "
         "(dotted), where crawls take all pages and where they take fresh ones only.",
         alt=f"Curves of the index of {len(last)} sources. At the price {capped} of them end on a "
         "level line below the dotted one where crawls take all pages; the curves of fresh crawls "
         "end at or above these lines.",
+        height=3.6,
     )
 
 
 def draw_bounds(frame: pd.DataFrame) -> None:
     """Draw bound and price against the number of pages indexed per epoch."""
-    fig, axes = figure(1, 2, height=3.4)
-    for axis, prefix, label in zip(
-        axes, ("", "price-"), ("bound (content per epoch)", "price (content per page)"), strict=True
-    ):
-        axis.plot(frame["pages"], frame[f"{prefix}fresh"], color=COLOURS[1], label="fresh only")
-        axis.plot(frame["pages"], frame[f"{prefix}all"], "--", color=COLOURS[0], label="fetch all")
-        axis.set(xlabel="pages indexed per epoch", ylabel=label)
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     first = frame.iloc[0]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2)
+        for axis, prefix, label in zip(
+            axes,
+            ("", "price-"),
+            ("bound (content per epoch)", "price (content per page)"),
+            strict=True,
+        ):
+            axis.plot(frame["pages"], frame[f"{prefix}fresh"], color=COLOURS[1], label="fresh only")
+            axis.plot(
+                frame["pages"], frame[f"{prefix}all"], "--", color=COLOURS[0], label="fetch all"
+            )
+            axis.set(xlabel="pages indexed per epoch", ylabel=label)
+        add_legend(figure)
+        return frame
+
     save_figure(
         "prices-bounds",
-        fig,
-        frame,
+        draw,
         caption="Relaxed bound, and the price of a page at it, by the pages that are indexed per "
         "epoch. Where pages are no bottleneck the price is nothing.",
         alt="Two bounds that rise with the pages and join, fresh only the higher: "
         f"{first['fresh']:.0f} against {first['all']:.0f} at {first['pages']:.0f} pages. "
         f"The prices fall to {frame['price-fresh'].iloc[-1]:.2f}.",
+        height=3.4,
     )

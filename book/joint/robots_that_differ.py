@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy import stats
 
 from analysis.robots import FleetControl, FleetSolution, RobotKind
 from analysis.robots.general.linear import LinearRule, tune_rules
-from scorecard import COLOURS, figure, save_figure, save_value
+from scorecard import COLOURS, add_legend, add_panels, save_figure, save_value
 
 #: A loss below this part of the optimal cost is rounding.
 ROUNDING = 1e-8
@@ -152,29 +153,32 @@ LOOKS = (
 
 def draw_scan(scan: pd.DataFrame) -> None:
     """Draw costs and active robots of the example against the price of a start."""
-    fig, axes = figure(1, 2, width=9, height=3.8)
-    for name, style, colour in (
-        ("fast first", ":", COLOURS[3]),
-        ("slow first", "-.", COLOURS[2]),
-        ("linear", "--", COLOURS[1]),
-    ):
-        lost = 100 * (scan[name] / scan["optimum"] - 1)
-        axes[0].plot(scan["price"], lost, style, color=colour, label=name)
-    axes[0].set(ylabel="loss against the optimum (%)")
-    axes[0].legend(fontsize="small")
-    for name, style, colour in (("fast", "-", COLOURS[4]), ("slow", "--", COLOURS[5])):
-        axes[1].plot(scan["price"], scan[name], style, color=colour, label=name)
-    axes[1].set(ylabel="mean active robots at the optimum", ylim=(0, None))
-    axes[1].legend(fontsize="small")
-    for axis in axes:
-        axis.set(xlabel="price of the start of a fast robot (lost pages)")
     first, last = scan.iloc[0], scan.iloc[-1]
     worst = {n: scan[n].div(scan["optimum"]).max() - 1 for n in ("fast first", "slow first")}
     linear = scan["linear"].div(scan["optimum"]).max() - 1
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2)
+        for name, style, colour in (
+            ("fast first", ":", COLOURS[3]),
+            ("slow first", "-.", COLOURS[2]),
+            ("linear", "--", COLOURS[1]),
+        ):
+            lost = 100 * (scan[name] / scan["optimum"] - 1)
+            axes[0].plot(scan["price"], lost, style, color=colour, label=name)
+        axes[0].set(ylabel="loss against the optimum (%)")
+        axes[0].legend()
+        for name, style, colour in (("fast", "-", COLOURS[4]), ("slow", "--", COLOURS[5])):
+            axes[1].plot(scan["price"], scan[name], style, color=colour, label=name)
+        axes[1].set(ylabel="mean active robots at the optimum", ylim=(0, None))
+        axes[1].legend()
+        for axis in axes:
+            axis.set(xlabel="price of the start of a fast robot (lost pages)")
+        return scan
+
     save_figure(
         "robots-that-differ-price",
-        fig,
-        scan,
+        draw,
         caption="What the best controls with a fixed order of the kinds, and the tuned linear rule "
         "with a threshold for each kind, lose against the optimum (first), and how many robots of "
         "each kind the optimum has active (second), by the price of the start of a fast robot.",
@@ -182,35 +186,41 @@ def draw_scan(scan: pd.DataFrame) -> None:
         f"{worst['slow first']:.1%} with the slow kind first, {max(linear, 0.0):.2%} by the linear "
         f"rule. At the lowest price {first['fast']:.2f} fast and {first['slow']:.2f} slow robots "
         f"are active on average, at the highest {last['fast']:.2f} and {last['slow']:.2f}.",
+        height=3.8,
     )
 
 
 def draw_losses(free: pd.DataFrame, priced: pd.DataFrame) -> None:
     """Draw the losses on random systems in rising order, without and with prices."""
-    fig, axes = figure(1, 2, width=9, height=4.0, sharey=True)
     share = (np.arange(len(free)) + 0.5) / len(free)
-    data = {"share of the systems": share}
-    for axis, losses, title in zip(axes, (free, priced), ("no prices", "prices"), strict=True):
-        for name, label, style, colour in LOOKS:
-            lost = np.sort(losses[name].to_numpy())
-            axis.plot(share, 100 * lost, style, color=colour, label=label)
-            data[f"{name}, {title}"] = lost
-        axis.set(xlabel="share of the systems", title=title)
-        axis.set_yscale("symlog", linthresh=0.01)
     highest = 100 * max(free.to_numpy().max(), priced.to_numpy().max())
-    axes[0].set(ylabel="loss against the optimum (%)", ylim=(0, max(1.5 * highest, 0.02)))
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     worst = [
         f"{title}, the fast kind first loses up to {losses['fast first'].max():.1%} and the linear "
         f"rule with two thresholds up to {losses['linear'].max():.1%}"
         for title, losses in (("Without prices", free), ("With prices", priced))
     ]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2, sharey=True)
+        data = {"share of the systems": share}
+        for axis, losses, title in zip(axes, (free, priced), ("no prices", "prices"), strict=True):
+            for name, label, style, colour in LOOKS:
+                lost = np.sort(losses[name].to_numpy())
+                axis.plot(share, 100 * lost, style, color=colour, label=label)
+                data[f"{name}, {title}"] = lost
+            axis.set(xlabel="share of the systems", title=title)
+            axis.set_yscale("symlog", linthresh=0.01)
+        axes[0].set_ylim(0, max(1.5 * highest, 0.02))
+        figure.supylabel("loss against the optimum (%)")
+        add_legend(figure)
+        return pd.DataFrame(data)
+
     save_figure(
         "robots-that-differ-losses",
-        fig,
-        pd.DataFrame(data),
+        draw,
         caption="Losses against the exact optimum on random systems, in rising order, without "
         "prices (first) and with a price of the start of each kind (second); linear below 0.01%.",
         alt=f"Two panels of four rising curves over {len(free)} systems each. {worst[0]}. "
         f"{worst[1]}.",
+        height=4.0,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.ephemeral import Scheduler, Sources, four_sources
 from analysis.joint import (
@@ -22,9 +23,11 @@ from analysis.joint.simulation import ORDERS_OF_INDEXING, JointRun, check_events
 from analysis.results import Estimate
 from scorecard import (
     COLOURS,
+    add_legend,
+    add_panels,
     differ_as_formatted,
-    figure,
     format_change,
+    ink,
     save_figure,
     save_value,
     save_values,
@@ -281,49 +284,61 @@ def save_order_values(frame: pd.DataFrame) -> str:
 
 def draw_robots(frame: pd.DataFrame) -> None:
     """Draw the reward against the number of crawls per epoch."""
-    fig, axis = figure(height=3.4)
-    for name, label, style, colour in (
-        ("aware", "sees the queue", "o-", COLOURS[0]),
-        ("blind", "index of part I", "s--", COLOURS[1]),
-    ):
-        axis.plot(frame["robots"], frame[name], style, color=colour, label=label)
-        axis.fill_between(
-            frame["robots"], frame[f"{name} low"], frame[f"{name} high"], color=colour, alpha=0.25
-        )
-    axis.plot(frame["robots"], frame["bound"], ":", color=COLOURS[2], label="bound with delay")
-    axis.set(xlabel="crawls per epoch, M", ylabel="reward per epoch (content)", ylim=(0, None))
-    axis.set_xticks(frame["robots"])
-    axis.legend(fontsize="small")
     first, last = frame.iloc[0], frame.iloc[-1]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for name, label, style, colour in (
+            ("aware", "sees the queue", "o-", COLOURS[0]),
+            ("blind", "index of part I", "s--", COLOURS[1]),
+        ):
+            axis.plot(frame["robots"], frame[name], style, color=colour, label=label)
+            axis.fill_between(
+                frame["robots"],
+                frame[f"{name} low"],
+                frame[f"{name} high"],
+                color=colour,
+                alpha=0.25,
+            )
+        axis.plot(frame["robots"], frame["bound"], ":", color=COLOURS[2], label="bound with delay")
+        axis.set(xlabel="crawls per epoch, M", ylabel="reward per epoch (content)", ylim=(0, None))
+        axis.set_xticks(frame["robots"])
+        add_legend(figure)
+        return frame
+
     save_figure(
         "together-robots",
-        fig,
-        frame,
+        draw,
         caption="What is earned per epoch, first come first served, by the number of crawls per "
         "epoch, with 95% intervals.",
         alt=f"As crawls an epoch go up to {last['robots']:.0f}, what the policy that sees the "
         f"queue earns {format_change(first['aware'], last['aware'], '.0f')}, what the index of "
         f"part I earns {format_change(first['blind'], last['blind'], '.0f')}; the bound ends at "
         f"{last['bound']:.0f}.",
+        height=3.4,
     )
 
 
 def draw_orders(frame: pd.DataFrame) -> None:
     """Draw the reward of each order of indexing."""
-    fig, axis = figure(height=2.8)
     position = np.arange(len(frame))
-    axis.barh(position, frame["reward"], color=COLOURS[0], alpha=0.75)
     error = [frame["reward"] - frame["low"], frame["high"] - frame["reward"]]
-    axis.errorbar(frame["reward"], position, xerr=error, fmt="none", color="#555555", capsize=3)
-    axis.set_yticks(position, frame["order"])
-    axis.invert_yaxis()
-    axis.set(xlabel="reward per epoch (content)", ylabel="order of indexing")
     values_text = ", ".join(f"{row.order} {row.reward:.0f}" for row in frame.itertuples())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.barh(position, frame["reward"], color=COLOURS[0], alpha=0.75)
+        axis.errorbar(frame["reward"], position, xerr=error, fmt="none", color=ink(), capsize=3)
+        axis.set_yticks(position, frame["order"])
+        axis.invert_yaxis()
+        axis.set(xlabel="reward per epoch (content)", ylabel="order of indexing")
+        return frame
+
     save_figure(
         "together-orders",
-        fig,
-        frame,
+        draw,
         caption="What is earned per epoch by the order of indexing, each at a price chosen for it, "
         "with 95% intervals.",
         alt=f"Bars of reward per epoch by order of indexing: {values_text}.",
+        height=2.8,
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.results import student_band
 from book.learning.learners import Runs, accumulate_loss, group_rows, late_losses
-from scorecard import COLOURS, figure, save_data, save_figure
+from scorecard import COLOURS, add_legend, add_panels, ink, save_data, save_figure
 
 STYLES = {
     "certainty equivalence, UCB": (COLOURS[0], "-"),
@@ -27,32 +28,15 @@ MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<", ">")
 
 def draw_loss(id: str, runs: Runs, size: int) -> None:
     """Draw the share of the index policy's reward that was lost so far, with 95% bands."""
-    fig, axes = figure(1, len(runs), height=4.2, sharey=True, squeeze=False)
     data = []
-    for axis, (budget, learners) in zip(axes[0], runs.items(), strict=True):
+    for budget, learners in runs.items():
         for name, curves in learners.items():
             if len(curves.expected) < 2:
                 continue
             epochs, lost = accumulate_loss(curves)
             mean, low, high = student_band(lost)
-            colour, style = STYLES[name]
-            drawn = [np.maximum(values, LEAST_LOSS) for values in (low, high, mean)]
-            axis.fill_between(epochs, *drawn[:2], color=colour, alpha=0.2, linewidth=0)
-            axis.plot(epochs, drawn[2], color=colour, linestyle=style, label=name)
             row = {"budget": budget, "learner": name, "epoch": epochs, "mean": mean}
             data.append(pd.DataFrame(row | {"low": low, "high": high}))
-        axis.set(xscale="log", yscale="log", xlabel="epoch", title=f"$M = {budget}$")
-        axis.set(xlim=(epochs[0], epochs[-1]), ylim=(LEAST_LOSS, 100))
-        axis.title.set_fontsize("medium")
-    axes[0, 0].set(ylabel="loss so far (% of the index policy's reward)")
-    handles = {
-        name: handle
-        for axis in axes[0]
-        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
-    fig.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=2, fontsize="small"
-    )
     frame = pd.concat(data)
     last = frame.groupby(["budget", "learner"], sort=False)["mean"].last()
     values_text = "; ".join(
@@ -62,10 +46,26 @@ def draw_loss(id: str, runs: Runs, size: int) -> None:
     least = "; ".join(f"{last[budget].idxmin()} at $M = {budget}$" for budget in runs)
     count = max(len(c.expected) for row in runs.values() for c in row.values())
     _save_runs(f"{id}-runs", runs, size)
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        panels = zip(add_panels(figure, len(runs), sharey=True), runs, strict=True)
+        for axis, budget in panels:
+            by_name = frame[frame.budget == budget].groupby("learner", sort=False)
+            for name, rows in by_name:
+                colour, style = STYLES[str(name)]
+                least = rows[["low", "high", "mean"]].clip(lower=LEAST_LOSS)
+                band = {"color": colour, "alpha": 0.2, "linewidth": 0}
+                axis.fill_between(rows.epoch, least["low"], least["high"], **band)
+                axis.plot(rows.epoch, least["mean"], color=colour, linestyle=style, label=name)
+            axis.set(xscale="log", yscale="log", title=f"$M = {budget}$", xlabel="epoch")
+            axis.set(xlim=(rows.epoch.min(), rows.epoch.max()), ylim=(LEAST_LOSS, 100))
+        figure.supylabel("loss so far (% of the index policy's reward)")
+        add_legend(figure)
+        return frame
+
     save_figure(
         id,
-        fig,
-        frame,
+        draw,
         f"Share of the index policy's reward that was lost so far, {size} sources, mean of {count} "
         f"runs with 95% bands (values below {LEAST_LOSS:g}% are drawn there). A flat line is a "
         "loss that never stops; one that falls tenfold in a tenfold time loses nothing more. The "
@@ -73,6 +73,7 @@ def draw_loss(id: str, runs: Runs, size: int) -> None:
         f"Loss so far on logarithmic axes for {size} sources. Per cent lost at the end: "
         f"{values_text}.",
         instances=f"{id}-runs",
+        height=4.2,
     )
 
 
@@ -109,20 +110,7 @@ def _save_runs(id: str, runs: Runs, size: int) -> None:
 
 def draw_hard_cases(table: pd.DataFrame, replications: int) -> None:
     """Draw the regret of each learner in each case, with 95% intervals."""
-    fig, axis = figure(height=4.2)
     names = [INFORMED, *LEARNERS]
-    for number, name in enumerate(names):
-        rows = table[table.learner == name].set_index("case").loc[list(CASES)]
-        position = np.arange(len(CASES)) + 0.12 * (number - (len(names) - 1) / 2)
-        middle = 100 * rows.regret
-        reach = 100 * np.array([rows.regret - rows.low, rows.high - rows.regret])
-        axis.errorbar(
-            position, middle, reach, fmt=MARKERS[number],
-            color=COLOURS[(number - 1) % len(COLOURS)], label=name, capsize=2, markersize=5,
-        )  # fmt: skip
-    axis.set(xticks=range(len(CASES)), xticklabels=CASES, ylabel="regret (% of the relaxed bound)")
-    axis.axhline(0, color="black", linewidth=0.6)
-    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     best = {
         case: rows.loc[rows.regret.idxmin(), "learner"]
         for case, rows in group_rows(table[table.learner != INFORMED], "case")
@@ -136,4 +124,29 @@ def draw_hard_cases(table: pd.DataFrame, replications: int) -> None:
     alt = "Regret in % of the bound by case and learner. " + "; ".join(
         f"{case}: least {best[case]}, most {100 * value:.0f}" for case, value in worst.items()
     )
-    save_figure("learners-hard", fig, table, caption, f"{alt}.")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for number, name in enumerate(names):
+            rows = table[table.learner == name].set_index("case").loc[list(CASES)]
+            position = np.arange(len(CASES)) + 0.12 * (number - (len(names) - 1) / 2)
+            middle = 100 * rows.regret
+            reach = 100 * np.array([rows.regret - rows.low, rows.high - rows.regret])
+            axis.errorbar(
+                position, middle, reach, fmt=MARKERS[number],
+                color=COLOURS[(number - 1) % len(COLOURS)], label=name, capsize=2, markersize=5,
+            )  # fmt: skip
+        axis.set(
+            xticks=range(len(CASES)), xticklabels=CASES, ylabel="regret (% of the relaxed bound)"
+        )
+        axis.axhline(0, color=ink(), linewidth=0.6)
+        add_legend(figure)
+        return table
+
+    save_figure(
+        "learners-hard",
+        draw,
+        caption,
+        f"{alt}.",
+        height=4.2,
+    )

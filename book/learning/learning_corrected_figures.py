@@ -6,13 +6,22 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
 from analysis.learning.scheme.runs import Learned
 from analysis.results import student_band
 from book.learning.learning_corrected import BAD, ZERO
-from scorecard import COLOURS, figure, format_plus_minus, save_figure
+from scorecard import (
+    COLOURS,
+    add_legend,
+    add_panels,
+    fold_names,
+    format_plus_minus,
+    ink,
+    save_figure,
+)
 from scorecard.text import pluralise
 
 LEAST_LOSS = 0.01
@@ -24,41 +33,47 @@ def draw_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
     horizon = next(iter(runs.values())).expected.shape[1]
     block = max(horizon // 100, 1)
     epochs = (np.arange(horizon // block) + 0.5) * block
-    fig, axis = figure(height=4.2)
     data, ends = {"epoch": epochs}, {}
-    styles = zip(COLOURS[0:2] + COLOURS[3:4], ("-", "--", ":"), runs.items(), strict=False)
-    for colour, style, (name, run) in styles:
+    for name, run in runs.items():
         if len(run.expected) < 2:
             continue
         mean, low, high = student_band(_average_blocks(run.expected, block))
-        axis.fill_between(epochs, low, high, color=colour, alpha=0.25, linewidth=0)
-        axis.plot(epochs, mean, color=colour, linestyle=style, label=name)
         data |= {name: mean, f"{name}, low": low, f"{name}, high": high}
         ends[name] = (mean[0], run.late())
     index = next(iter(levels.values()))
-    for colour, style, (name, level) in zip(
-        ("black", COLOURS[2]), ("-", "-."), levels.items(), strict=True
-    ):
-        axis.axhline(
-            level, color=colour, linewidth=1.2, linestyle=style, label=f"{name}, {level:.1f}"
-        )
-    axis.set(xlabel="epoch", ylabel="reward per epoch (value units)")
-    axis.set(xlim=(0, horizon), ylim=(0, 1.35 * index))
-    axis.legend(loc="upper right", fontsize="small", ncols=2)
     values_text = "; ".join(
         f"{name}: {format_plus_minus(late.value, late.half_width, 1)}, {late.replications} runs"
         for name, (_, late) in ends.items()
     )
     first = "; ".join(f"{name}: {mean:.0f}" for name, (mean, _) in ends.items())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        styles = zip(COLOURS[0:2] + COLOURS[3:4], ("-", "--", ":"), runs, strict=False)
+        for colour, style, name in styles:
+            if name not in ends:
+                continue
+            band = {"color": colour, "alpha": 0.25, "linewidth": 0}
+            axis.fill_between(epochs, data[f"{name}, low"], data[f"{name}, high"], **band)
+            axis.plot(epochs, data[name], color=colour, linestyle=style, label=name)
+        looks = zip((ink(), COLOURS[2]), ("-", "-."), levels.items(), strict=True)
+        for colour, style, (name, level) in looks:
+            line = {"color": colour, "linestyle": style, "linewidth": 1.2}
+            axis.axhline(level, label=f"{name}, {level:.1f}", **line)
+        axis.set(xlabel="epoch", ylabel="reward per epoch (value units)")
+        axis.set(xlim=(0, horizon), ylim=(0, 1.35 * index))
+        add_legend(figure)
+        return pd.DataFrame(data)
+
     save_figure(
         "learning-corrected-curves",
-        fig,
-        pd.DataFrame(data),
+        draw,
         caption=f"Reward per epoch in blocks of {pluralise(block, 'epoch')}, $M = {budget}$, means "
         f"with 95% bands. In the last fifth, {values_text}.",
         alt=f"Learning curves. First block, {first}. In the last fifth, {values_text}. The index "
         f"policy earns {index:.1f}.",
         instances="learning-corrected-runs",
+        height=4.2,
     )
 
 
@@ -66,30 +81,36 @@ def draw_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
     """Draw the late reward of each variant, from both starts, with 95% intervals."""
     names = list(dict.fromkeys(ablation["taken back"]))
     position = {name: len(names) - 1 - i for i, name in enumerate(names)}
-    fig, axis = figure(height=4.4)
-    styles = zip(COLOURS, "os", (0.14, -0.14), ablation.groupby("start", sort=False), strict=False)
-    for colour, marker, shift, (start, rows) in styles:
-        reach = [rows.reward - rows.low, rows.high - rows.reward]
-        axis.errorbar(
-            rows.reward, rows["taken back"].map(position) + shift, xerr=reach, fmt=marker,
-            color=colour, markersize=5, capsize=3, label=start,
-        )  # fmt: skip
-    axis.axvline(index, color="black", linewidth=1, label=f"index policy, {index:.1f}")
-    axis.set_yticks(list(position.values()), names)
-    axis.set(xlabel="reward per epoch, last fifth of the epochs (value units)")
-    axis.set(xlim=(0, 1.06 * index))
-    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     lost = ablation[ablation.start == BAD].set_index("taken back").reward
     values_text = "; ".join(f"{name}: {value:.0f}" for name, value in lost.items())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        styles = zip(
+            COLOURS, "os", (0.14, -0.14), ablation.groupby("start", sort=False), strict=False
+        )
+        for colour, marker, shift, (start, rows) in styles:
+            reach = [rows.reward - rows.low, rows.high - rows.reward]
+            axis.errorbar(
+                rows.reward, rows["taken back"].map(position) + shift, xerr=reach, fmt=marker,
+                color=colour, markersize=5, capsize=3, label=start,
+            )  # fmt: skip
+        axis.axvline(index, color=ink(), linewidth=1, label=f"index policy, {index:.1f}")
+        axis.set_yticks(list(position.values()), fold_names(figure, names))
+        axis.set(xlabel="reward per epoch, last fifth of the epochs\n(value units)")
+        axis.set(xlim=(0, 1.06 * index))
+        add_legend(figure)
+        return ablation
+
     save_figure(
         "learning-corrected-ablation",
-        fig,
-        ablation,
+        draw,
         caption=f"One correction taken back at a time, $M = {budget}$: reward in the last fifth of "
         f"{ablation.runs.max()} runs of the corrected scheme and {ablation.runs.min()} or more of "
         f"each other, with 95% intervals. From the bad start, {values_text}.",
         alt=f"Dots for {len(names)} variants and two starts. From the bad start, "
         f"{values_text.replace('$', '')}; the index policy earns {index:.0f}.",
+        height=4.4,
     )
 
 
@@ -99,47 +120,49 @@ def draw_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
     def loss(reward: ArrayLike) -> Floats:
         return np.maximum(100 * (1 - np.asarray(reward) / index), LEAST_LOSS)
 
-    fig, axes = figure(1, 2, height=3.9, sharey=True)
-    for axis, frame in zip(axes, (by_kappa, by_step), strict=True):
-        styles = zip(COLOURS, "os", ("-", "--"), (ZERO, BAD), strict=False)
-        for colour, marker, style, start in styles:
-            ends = (loss(frame[f"{start}, {end}"]) for end in ("high", "low"))
-            axis.fill_between(frame.index, *ends, color=colour, alpha=0.2, linewidth=0)
-            axis.plot(
-                frame.index, loss(frame[start]), color=colour, linestyle=style, marker=marker,
-                markersize=4.5, label=f"learned, {start}",
-            )  # fmt: skip
-        axis.set(xscale="log", yscale="log")
-        axis.set_xticks(frame.index, [f"{value:g}" for value in frame.index])
-        axis.minorticks_off()
     exact = ("thresholds held at 0", "best constant thresholds")
-    for colour, style, marker, name in zip(
-        (COLOURS[3], COLOURS[2]), (":", "-."), "^D", exact, strict=True
-    ):
-        axes[0].plot(
-            by_kappa.index, loss(by_kappa[name]), color=colour, linestyle=style, marker=marker,
-            markersize=4, label=name,
-        )  # fmt: skip
-    axes[0].set(xlabel="$\\kappa$ (per scaled content)", ylim=(0.008, 100))
-    axes[0].set(ylabel="loss against the index policy (%)")
-    axes[0].set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
-    axes[1].set(xlabel="$c$ of the step sizes")
-    fig.legend(
-        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small"
-    )
     clauses = [
         f"at {name} = {frame.index[-1]:g} {describe_loss(frame[ZERO].iloc[-1], index)} from zero "
         f"and {describe_loss(frame[BAD].iloc[-1], index)} from the bad start"
         for name, frame in (("kappa", by_kappa), ("c", by_step))
     ]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2, sharey=True)
+        for axis, frame in zip(axes, (by_kappa, by_step), strict=True):
+            styles = zip(COLOURS, "os", ("-", "--"), (ZERO, BAD), strict=False)
+            for colour, marker, style, start in styles:
+                ends = (loss(frame[f"{start}, {end}"]) for end in ("high", "low"))
+                axis.fill_between(frame.index, *ends, color=colour, alpha=0.2, linewidth=0)
+                axis.plot(
+                    frame.index, loss(frame[start]), color=colour, linestyle=style, marker=marker,
+                    markersize=4.5, label=f"learned, {start}",
+                )  # fmt: skip
+            axis.set(xscale="log", yscale="log")
+            axis.set_xticks(frame.index, [f"{value:g}" for value in frame.index])
+            axis.minorticks_off()
+        for colour, style, marker, name in zip(
+            (COLOURS[3], COLOURS[2]), (":", "-."), "^D", exact, strict=True
+        ):
+            axes[0].plot(
+                by_kappa.index, loss(by_kappa[name]), color=colour, linestyle=style, marker=marker,
+                markersize=4, label=name,
+            )  # fmt: skip
+        axes[0].set(xlabel="$\\kappa$ (per scaled content)", ylim=(0.008, 100))
+        figure.supylabel("loss against the index policy (%)")
+        axes[0].set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
+        axes[1].set(xlabel="$c$ of the step sizes")
+        add_legend(figure)
+        return pd.concat([by_kappa.reset_index(), by_step.reset_index()])
+
     save_figure(
         "learning-corrected-tuning",
-        fig,
-        pd.concat([by_kappa.reset_index(), by_step.reset_index()]),
+        draw,
         caption="Loss in the last fifth of the runs against $\\kappa$ (first) and $c$ (second), "
         f"$M = {budget}$, with 95% bands (values below {LEAST_LOSS:g}% are drawn there). The loss "
         f"is, {' and '.join(clauses)}.",
         alt=f"Two panels of losses on logarithmic axes. The loss is {', and '.join(clauses)}.",
+        height=3.9,
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.results import student_band
 from book.learning.learning_trap import AtPrice
-from scorecard import COLOURS, figure, save_figure
+from scorecard import COLOURS, add_legend, add_panels, ink, save_figure
 
 MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<")
 RIVAL = (4.0, 2.0)
@@ -16,26 +17,34 @@ RIVAL = (4.0, 2.0)
 
 def draw_curve(table: pd.DataFrame) -> None:
     """Draw what beliefs on the curve of age 2 make of the index, and which confirm themselves."""
-    fig, axis = figure(height=3.6)
-    axis.plot(table.alpha, table["first"], color=COLOURS[0], label="source 1 at age 1, believed")
-    axis.plot(table.alpha, table["second"], color=COLOURS[1], ls="--",
-              label="source 1 at age 2, believed")  # fmt: skip
-    for value, age, style in zip(RIVAL, (2, 1), (":", "-."), strict=True):
-        axis.axhline(value, color="black", lw=0.8, ls=style, label=f"source 2 at age {age}")
     trapped = table[table.gap == 2]
-    if len(trapped):
-        ends = float(trapped.alpha.min()), float(trapped.alpha.max())
-        axis.axvspan(*ends, color=COLOURS[2], alpha=0.15, lw=0)
-        sentence = f"Beliefs with alpha from {ends[0]:.2f} to {ends[1]:.2f} confirm themselves."
-    else:
-        sentence = "None of the beliefs drawn confirms itself."
-    axis.axvline(0.1, color=COLOURS[2], lw=1.2)
-    axis.set(xlabel="believed alpha of source 1", ylabel="index (value units)", xlim=(0, 1))
-    fig.legend(loc="outside lower center", ncols=2, fontsize="small")
+    ends = float(trapped.alpha.min()), float(trapped.alpha.max())
+    sentence = (
+        f"Beliefs with alpha from {ends[0]:.2f} to {ends[1]:.2f} confirm themselves."
+        if len(trapped)
+        else "None of the beliefs drawn confirms itself."
+    )
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for column, age, colour, style in (
+            ("first", 1, *COLOURS[:1], "-"),
+            ("second", 2, *COLOURS[1:2], "--"),
+        ):
+            line = {"color": colour, "linestyle": style}
+            axis.plot(table.alpha, table[column], label=f"source 1 at age {age}, believed", **line)
+        for value, age, style in zip(RIVAL, (2, 1), (":", "-."), strict=True):
+            axis.axhline(value, color=ink(), lw=0.8, ls=style, label=f"source 2 at age {age}")
+        if len(trapped):
+            axis.axvspan(*ends, color=COLOURS[2], alpha=0.15, lw=0)
+        axis.axvline(0.1, color=COLOURS[2], lw=1.2)
+        axis.set(xlabel="believed alpha of source 1", ylabel="index (value units)", xlim=(0, 1))
+        add_legend(figure)
+        return table
+
     save_figure(
         "learning-trap-curve",
-        fig,
-        table,
+        draw,
         "Indices of source 1 under beliefs that all predict what a crawl at age 2 finds; the "
         "shaded ones alternate and are never contradicted on average. The vertical line is the "
         "truth.",
@@ -45,57 +54,66 @@ def draw_curve(table: pd.DataFrame) -> None:
 
 def draw_price(at_price: AtPrice) -> None:
     """Draw the loss at a given price against the number of crawls, with its proved bound."""
-    fig, axis = figure(height=3.6)
-    frames = []
-    for name, lost, colour, style in (
-        ("optimism about the gain", at_price.optimistic, COLOURS[0], "-"),
-        ("the most likely pair", at_price.plain, COLOURS[1], "--"),
-    ):
-        mean, low, high = student_band(lost)
-        axis.plot(at_price.crawls, mean, color=colour, ls=style, label=name)
-        axis.fill_between(
-            at_price.crawls, np.maximum(low, 1e-3), high, color=colour, alpha=0.2, lw=0
-        )
-        row = {"rule": name, "crawls": at_price.crawls, "mean": mean, "low": low, "high": high}
-        frames.append(pd.DataFrame(row | {"bound": at_price.bound}))
-    axis.plot(at_price.crawls, at_price.bound, color="black", ls=":", label="bound for optimism")
-    axis.set(xscale="log", yscale="log", xlabel="crawls", ylabel="loss so far (value units)")
-    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     ends = [lost[:, -1].mean() for lost in (at_price.optimistic, at_price.plain)]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        frames = []
+        for name, lost, colour, style in (
+            ("optimism about the gain", at_price.optimistic, COLOURS[0], "-"),
+            ("the most likely pair", at_price.plain, COLOURS[1], "--"),
+        ):
+            mean, low, high = student_band(lost)
+            axis.plot(at_price.crawls, mean, color=colour, ls=style, label=name)
+            axis.fill_between(
+                at_price.crawls, np.maximum(low, 1e-3), high, color=colour, alpha=0.2, lw=0
+            )
+            row = {"rule": name, "crawls": at_price.crawls, "mean": mean, "low": low, "high": high}
+            frames.append(pd.DataFrame(row | {"bound": at_price.bound}))
+        axis.plot(at_price.crawls, at_price.bound, color=ink(), ls=":", label="bound for optimism")
+        axis.set(xscale="log", yscale="log", xlabel="crawls", ylabel="loss so far (value units)")
+        add_legend(figure)
+        return pd.concat(frames)
+
     save_figure(
         "learning-trap-price",
-        fig,
-        pd.concat(frames),
+        draw,
         f"Loss of one source at a given price, mean of {len(at_price.plain)} streams with 95% "
         "bands.",
         f"After {at_price.crawls[-1]} crawls optimism about the gain has lost {ends[0]:.0f}, the "
         "most "
         f"likely pair {ends[1]:.0f}; the bound is {at_price.bound[-1]:.0f}.",
+        height=3.6,
     )
 
 
 def draw_losses(table: pd.DataFrame, sets: int) -> None:
     """Draw the loss of each rule in the second half of each horizon."""
-    fig, axis = figure(height=4.0)
     rules = list(dict.fromkeys(table.rule))
-    for number, rule in enumerate(rules):
-        rows = table[table.rule == rule]
-        shift = 1.09 ** (number - (len(rules) - 1) / 2)
-        reach = np.array([rows["mean"] - rows.low, rows.high - rows["mean"]])
-        axis.errorbar(rows.horizon * shift, rows["mean"], reach, fmt=MARKERS[number], capsize=2,
-                      color=COLOURS[number % len(COLOURS)], label=rule, ls=":", lw=0.7)  # fmt: skip
-    axis.axhline(0, color="black", lw=0.6)
-    axis.set_yscale("symlog", linthresh=0.1)
-    axis.set(xscale="log", xlabel="horizon (epochs)", ylabel="loss in its second half (%)")
-    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     last = table[table.horizon == table.horizon.max()].set_index("rule")["mean"]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for number, rule in enumerate(rules):
+            rows = table[table.rule == rule]
+            shift = 1.09 ** (number - (len(rules) - 1) / 2)
+            reach = np.array([rows["mean"] - rows.low, rows.high - rows["mean"]])
+            look = {"color": COLOURS[number % len(COLOURS)], "ls": ":", "lw": 0.7, "capsize": 2}
+            look |= {"fmt": MARKERS[number], "label": rule}
+            axis.errorbar(rows.horizon * shift, rows["mean"], reach, **look)
+        axis.axhline(0, color=ink(), lw=0.6)
+        axis.set_yscale("symlog", linthresh=0.1)
+        axis.set(xscale="log", xlabel="horizon (epochs)", ylabel="loss in its second half (%)")
+        add_legend(figure)
+        return table
+
     save_figure(
         "learning-trap-losses",
-        fig,
-        table,
+        draw,
         "Loss against the index policy with known rates, in the second half of three horizons: "
         f"mean over {sets} random sets with 95% intervals (linear within 0.1%).",
         "Loss in % at the longest horizon: "
         + ", ".join(f"{rule} {value:.2g}" for rule, value in last.items())
         + ".",
+        height=4.0,
     )

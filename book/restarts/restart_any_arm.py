@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
 from analysis.arrays import Floats
@@ -23,7 +24,17 @@ from analysis.bandits import (
 )
 from analysis.mdp import policy_iteration, solve_discounted
 from analysis.results import Estimate, NotConverged
-from scorecard import COLOURS, figure, save_data, save_figure, save_table, save_value, save_values
+from scorecard import (
+    COLOURS,
+    add_legend,
+    add_panels,
+    ink,
+    save_data,
+    save_figure,
+    save_table,
+    save_value,
+    save_values,
+)
 
 KINDS = {
     "dense": "rows uniform on the simplex",
@@ -276,27 +287,31 @@ def save_exercises() -> None:
 
 def draw_survey(table: pd.DataFrame, arms: int) -> None:
     """Draw the share of arms without an index by their number of states."""
-    fig, axis = figure(height=3.2)
-    for kind, colour, marker in zip(KINDS, COLOURS, "os^", strict=False):
-        part = table[table.kind == kind]
-        around = np.abs(part[["low", "high"]].to_numpy().T - part.share.to_numpy())
-        axis.errorbar(
-            part.states, 100 * part.share, yerr=100 * around, marker=marker, color=colour,
-            capsize=2, label=kind,
-        )  # fmt: skip
-    axis.set(xlabel="states of the arm", ylabel="arms without an index (%)", ylim=(-1, None))
-    axis.set_xticks(sorted(table.states.unique()))
-    fig.legend(loc="outside upper center", ncols=3)
     most = {kind: table[table.kind == kind].share.max() for kind in KINDS}
     text = "; ".join(f"{kind} {share:.1%}" for kind, share in most.items())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for kind, colour, marker in zip(KINDS, COLOURS, "os^", strict=False):
+            part = table[table.kind == kind]
+            around = np.abs(part[["low", "high"]].to_numpy().T - part.share.to_numpy())
+            axis.errorbar(
+                part.states, 100 * part.share, yerr=100 * around, marker=marker, color=colour,
+                capsize=2, label=kind,
+            )  # fmt: skip
+        axis.set(xlabel="states of the arm", ylabel="arms without an index (%)", ylim=(-1, None))
+        axis.set_xticks(sorted(table.states.unique()))
+        add_legend(figure)
+        return table
+
     save_figure(
         "restart-any-arm-shares",
-        fig,
-        table,
+        draw,
         f"Share of {arms} random arms a point that are not indexable, with 95% intervals. The "
         f"largest shares: {text}.",
         f"Three lines with error bars over the number of states. Largest shares: {text}.",
         instances="restart-any-arm-survey",
+        height=3.2,
     )
 
 
@@ -304,29 +319,35 @@ def draw_lines(frame: pd.DataFrame, found: Indexability) -> None:
     """Draw the advantage of activity of each state over the subsidy for passivity."""
     assert found.witness is not None
     state, low, high = found.witness
-    fig, axis = figure(height=3.2)
-    for number, each in frame.groupby("state"):
-        back = number == state + 1
-        look = {"color": COLOURS[0], "linewidth": 2.4} if back else {"color": "grey", "lw": 1}
-        axis.plot(each.subsidy, each.advantage, label=f"state {number}" if back else None, **look)
-    axis.axhline(0.0, color="black", linewidth=0.8)
-    for subsidy in (low, high):
-        axis.axvline(subsidy, color=COLOURS[1], linewidth=1, linestyle="--")
-    axis.plot([], [], color="grey", label="other states")
     at = frame[frame.state == state + 1].set_index("subsidy").advantage
     near = at[(at.index >= 2 * low - high) & (at.index <= 2 * high - low)].abs().max()
-    axis.set(xlabel="subsidy for a passive epoch", ylabel="advantage of activity")
-    axis.set_ylim(-4 * near, 4 * near)
-    fig.legend(loc="outside upper center", ncols=2)
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for number, each in frame.groupby("state"):
+            back = number == state + 1
+            look = {"color": COLOURS[0], "linewidth": 2.4} if back else {"color": "grey", "lw": 1}
+            axis.plot(
+                each.subsidy, each.advantage, label=f"state {number}" if back else None, **look
+            )
+        axis.axhline(0.0, color=ink(), linewidth=0.8)
+        for subsidy in (low, high):
+            axis.axvline(subsidy, color=COLOURS[1], linewidth=1, linestyle="--")
+        axis.plot([], [], color="grey", label="other states")
+        axis.set(xlabel="subsidy for a passive epoch", ylabel="advantage of activity")
+        axis.set_ylim(-4 * near, 4 * near)
+        add_legend(figure)
+        return frame
+
     save_figure(
         "restart-any-arm-lines",
-        fig,
-        frame,
+        draw,
         f"Advantage of activity in each state of one arm, by policy iteration at 181 subsidies. "
         f"State {state + 1} is passive at a subsidy of {low:.4f} and active again at {high:.4f} "
         "(dashed).",
         f"Lines over the subsidy that fall through zero, one a state. That of state {state + 1} "
         f"is below zero at {low:.4f} and above it again at {high:.4f}.",
+        height=3.2,
     )
 
 

@@ -6,11 +6,24 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.policies import RestartBandit, index_scores
-from scorecard import COLOURS, Claim, claim, figure, save_figure, save_table, save_value
+from scorecard import (
+    COLOURS,
+    Claim,
+    add_legend,
+    add_panels,
+    claim,
+    fold_names,
+    ink,
+    is_narrow,
+    save_figure,
+    save_table,
+    save_value,
+)
 
 MACHINES = ("steady", "fast and cheap", "fails at once", "dear")
 QUEUES = ("steady trickle", "bursts", "busy and cheap", "rare and urgent")
@@ -113,60 +126,67 @@ MARKS, LINES = "os^D", ("-", "--", "-.", ":")
 
 def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
     """Draw the index of each arm by state, machines left and queues right."""
-    fig, axes = figure(1, 2, height=4.2)
-    drawn = []
     examples = (("machines", machines, MACHINES), ("queues", queues, QUEUES))
-    for axis, (name, bandit, names) in zip(axes, examples, strict=True):
-        for j, (scores, label) in enumerate(zip(index_scores(bandit), names, strict=True)):
-            look = {"linestyle": LINES[j], "color": COLOURS[j], "markersize": 4, "label": label}
-            axis.plot(np.arange(scores.size), scores, MARKS[j], **look)
-            drawn += [
-                {"kind": name, "arm": label, "state": x, "index": w} for x, w in enumerate(scores)
-            ]
-        axis.set_yscale("symlog", linthresh=10)
-        axis.legend(
-            fontsize="small", title=name, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0)
-        )
     indices = [w for bandit in (machines, queues) for w in index_scores(bandit)]
     rising = sum(bool((np.diff(w) >= 0).all()) for w in indices)
-    axes[0].set(xlabel="wear (0 is new)", ylabel="Whittle index (cost per active epoch)")
-    axes[1].set(xlabel="packets held", ylabel="Whittle index (cost per active epoch)")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2)
+        drawn = []
+        for axis, (name, bandit, names) in zip(axes, examples, strict=True):
+            for j, (scores, label) in enumerate(zip(index_scores(bandit), names, strict=True)):
+                look = {"linestyle": LINES[j], "color": COLOURS[j], "markersize": 4, "label": label}
+                axis.plot(np.arange(scores.size), scores, MARKS[j], **look)
+                drawn += [
+                    {"kind": name, "arm": label, "state": x, "index": w}
+                    for x, w in enumerate(scores)
+                ]
+            axis.set_yscale("symlog", linthresh=10)
+            axis.legend(title=name, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        axes[0].set(xlabel="wear (0 is new)", ylabel="Whittle index (cost per active epoch)")
+        axes[1].set(xlabel="packets held", ylabel="Whittle index (cost per active epoch)")
+        return pd.DataFrame(drawn)
+
     save_figure(
         "restart-applications-index",
-        fig,
-        pd.DataFrame(drawn),
+        draw,
         caption="The Whittle index of four machines and of four queues by state, "
         f"$b = {machines.discount:g}$. Serve the arm whose point is highest; an arm alone, at no "
         "price, would be left as it is where its index is below zero. The scale is linear up to 10 "
         "and logarithmic beyond.",
         alt=f"Two panels of four curves, of which {rising} in all never fall, machines in the "
         "first and queues in the second. Which arm comes first depends on the states of all.",
+        height=4.2,
     )
 
 
 def draw_costs(costs: pd.DataFrame, budget: int) -> None:
     """Draw the cost of each policy, machines left and queues right."""
-    fig, axes = figure(1, 2, height=3.2)
-    for axis, name in zip(axes, costs, strict=True):
-        column = costs[name]
-        places = np.arange(len(column))[::-1]
-        axis.hlines(places, column["optimum"], column, color="grey", linewidth=1)
-        axis.plot(column, places, "o", color=COLOURS[0])
-        axis.axvline(column["optimum"], color="black", linewidth=0.8, linestyle=":")
-        axis.set(yticks=places, xlabel="cost per epoch", title=name)
-        axis.set_yticklabels(column.index)
-        axis.tick_params(labelleft=name == "machines")
     losses = {name: loss_percentage(costs[name], "index policy") for name in costs}
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, 2)
+        for axis, name in zip(axes, costs, strict=True):
+            column = costs[name]
+            places = np.arange(len(column))[::-1]
+            axis.hlines(places, column["optimum"], column, color="grey", linewidth=1)
+            axis.plot(column, places, "o", color=COLOURS[0])
+            axis.axvline(column["optimum"], color=ink(), linewidth=0.8, linestyle=":")
+            axis.set(yticks=places, xlabel="cost per epoch", title=name)
+            axis.set_yticklabels(fold_names(figure, column.index))
+            axis.tick_params(labelleft=name == "machines" or is_narrow(figure))
+        return costs.reset_index(names="policy")
+
     save_figure(
         "restart-applications-costs",
-        fig,
-        costs.reset_index(names="policy"),
+        draw,
         caption="Exact discounted cost per epoch from new machines and empty queues, "
         f"$m = {budget}$. The index policy is {losses['machines']:.2f}% above the optimum "
         f"(dotted) for the machines, {losses['queues']:.2f}% for the queues.",
         alt="Points for six values in each of two panels. The index policy lies at the optimum to "
         f"within {np.ceil(100 * max(losses.values())) / 100:.2f} percent; the relaxed bound is no "
         "higher, and no policy is lower.",
+        height=3.2,
     )
 
 
@@ -182,23 +202,27 @@ def draw_rate(u_star: float, alpha: float, of_ages: Sequence[int]) -> None:
     level = (1 - alpha) * u_star * alpha**ages
     errors = level * np.array([[_sum_lost(gap, age) for age in ages] for gap in gaps])
     bound = 0.5 * ages * (ages + 1) * level
-    fig, axis = figure(height=3.6)
-    for j, age in enumerate(ages):
-        look = {"color": COLOURS[j], "linestyle": LINES[j], "label": f"age {age}"}
-        axis.loglog(gaps, errors[:, j], **look)
-        axis.loglog(gaps[::8], bound[j] * gaps[::8], MARKS[j], color=COLOURS[j], markersize=4)
-    axis.plot([], [], "o", color="grey", label="bound")
-    axis.set(xlabel="$1 - b$", ylabel=r"$w_b(k) - \gamma_k$ (value units)")
-    axis.legend()
     slope = float(np.polyfit(np.log(gaps[:9]), np.log(errors[:9, 1]), 1)[0])
     columns = {f"age {age}": errors[:, j] for j, age in enumerate(ages)}
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for j, age in enumerate(ages):
+            look = {"color": COLOURS[j], "linestyle": LINES[j], "label": f"age {age}"}
+            axis.loglog(gaps, errors[:, j], **look)
+            axis.loglog(gaps[::8], bound[j] * gaps[::8], MARKS[j], color=COLOURS[j], markersize=4)
+        axis.plot([], [], "o", color="grey", label="bound")
+        axis.set(xlabel="$1 - b$", ylabel=r"$w_b(k) - \gamma_k$ (value units)")
+        add_legend(figure)
+        return pd.DataFrame({"gap": gaps, **columns})
+
     save_figure(
         "restart-applications-rate",
-        fig,
-        pd.DataFrame({"gap": gaps, **columns}),
+        draw,
         caption="The discounted index of a source tends to the average-reward one like $1 - b$, "
         "from above; marks are the bound of the proposition. Slope "
         f"{slope:.4f} at the left end for age {ages[1]}.",
         alt="Four lines of slope one on logarithmic axes, below and almost on the marks of the "
         "bound; the lines of high ages bend down at the right end.",
+        height=3.6,
     )

@@ -17,13 +17,24 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.whittle.definition import SubsidisedSolution, solve_subsidised
 from analysis.restarts.whittle.index import whittle_index
 from analysis.restarts.whittle.indexability import Indexability, critical_values
-from scorecard import COLOURS, Claim, claim, figure, save_figure, save_table, save_value
+from scorecard import (
+    COLOURS,
+    Claim,
+    add_legend,
+    add_panels,
+    claim,
+    ink,
+    save_figure,
+    save_table,
+    save_value,
+)
 
 #: What is left of the future when fixed times are no longer followed.
 NEGLIGIBLE = 1e-13
@@ -183,47 +194,55 @@ def draw_level(
     grid: Floats, level: Floats, printed: Floats, index: Floats, critical: Floats, discount: float
 ) -> None:
     """Draw where the level crosses the critical value of each state, and where the printed does."""
-    fig, axis = figure(height=3.8)
     right = r"$W_\lambda = (1-b)\lambda + b\,\sum QV_\lambda$"
-    axis.plot(grid, level, color=COLOURS[0], label=right)
     dashed = {"color": COLOURS[1], "linestyle": "--"}
-    axis.plot(grid, printed, **dashed, label=r"as printed, $\lambda + b\,\sum QV_\lambda$")
-    axis.hlines(critical, grid[0], index, color="grey", linewidth=0.7)
-    dots = {"color": "black", "markersize": 4}
-    axis.plot(index, critical, "o", **dots, label=r"$W_\lambda = \nu(x)$: the index of each state")
     room = 0.35 * np.ptp(level)
-    axis.set(xlabel=PENALTY, ylabel="cost per epoch", xlim=(grid[0], grid[-1]))
-    axis.set_ylim(level[0] - room, level[-1] + room)
-    axis.legend(loc="lower right")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.plot(grid, level, color=COLOURS[0], label=right)
+        axis.plot(grid, printed, **dashed, label=r"as printed, $\lambda + b\,\sum QV_\lambda$")
+        axis.hlines(critical, grid[0], index, color="grey", linewidth=0.7)
+        label = r"$W_\lambda = \nu(x)$: the index of each state"
+        axis.plot(index, critical, "o", color=ink(), markersize=4, label=label)
+        axis.set(xlabel=PENALTY, ylabel="cost per epoch", xlim=(grid[0], grid[-1]))
+        axis.set_ylim(level[0] - room, level[-1] + room)
+        add_legend(figure)
+        return pd.DataFrame({"subsidy": grid, "W": level, "W_printed": printed})
+
     save_figure(
         "restart-indexability-level",
-        fig,
-        pd.DataFrame({"subsidy": grid, "W": level, "W_printed": printed}),
+        draw,
         caption="Where $W_\\lambda$ crosses the level $\\nu(x)$ of a state (grey), the state turns "
         f"passive. One arm with {index.size} states and no structure, $b = {discount:g}$. The "
         "printed $W_\\lambda$ crosses elsewhere.",
         alt=f"A rising concave curve crosses {index.size} horizontal lines, once each; the "
         "crossings are the indices. A steeper dashed curve, the printed one, crosses the lines at "
         "other penalties.",
+        height=3.8,
     )
 
 
 def draw_sets(grid: Floats, index: Floats, critical: Floats) -> None:
     """Draw from which penalty on each state is passive."""
     states = np.arange(1, index.size + 1)
-    fig, axis = figure(height=3.4)
-    axis.hlines(states, index, grid[-1], color=COLOURS[0], linewidth=5)
-    axis.hlines(states, grid[0], index, color=COLOURS[1], linewidth=1, linestyle=":")
-    axis.plot(index, states, "o", color="black", markersize=4)
-    axis.set(xlabel=PENALTY, ylabel="state", xlim=(grid[0], grid[-1]), yticks=states)
     turning = ", ".join(str(x + 1) for x in np.argsort(index))
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.hlines(states, index, grid[-1], color=COLOURS[0], linewidth=5)
+        axis.hlines(states, grid[0], index, color=COLOURS[1], linewidth=1, linestyle=":")
+        axis.plot(index, states, "o", color=ink(), markersize=4)
+        axis.set(xlabel=PENALTY, ylabel="state", xlim=(grid[0], grid[-1]), yticks=states)
+        return pd.DataFrame({"state": states, "index": index, "nu": critical})
+
     save_figure(
         "restart-indexability-sets",
-        fig,
-        pd.DataFrame({"state": states, "index": index, "nu": critical}),
+        draw,
         caption="The same arm: each state is active (dotted) up to its index (dot) and passive "
         f"(bar) from there on. The states turn passive in the order {turning}.",
         alt="One horizontal line a state, dotted below its index and a thick bar from it on. "
         "No bar ever ends: the passive set only grows. States turn passive in the order "
         f"{turning}.",
+        height=3.4,
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
@@ -20,9 +21,11 @@ from analysis.results import DiscountedSolution, Estimate
 from scorecard import (
     COLOURS,
     Claim,
+    add_legend,
+    add_panels,
     claim,
     differ_as_formatted,
-    figure,
+    ink,
     save_figure,
     save_table,
     save_value,
@@ -190,24 +193,27 @@ def draw_states(most: int = 100) -> None:
     counts = np.arange(1, most + 1)
     joint, apart = 3.0**counts, 3.0 * counts
     reach = int(np.log(MOST_JOINT_STATES) / np.log(3))
-    fig, axis = figure(height=3.2)
-    axis.semilogy(counts, joint, color=COLOURS[0], label="one problem for all machines")
     look = {"color": COLOURS[1], "linestyle": "--"}
-    axis.semilogy(counts, apart, **look, label="one problem for each machine")
-    axis.axhline(MOST_JOINT_STATES, color="black", linewidth=1, linestyle=":")
-    axis.annotate(
-        "largest joint problem that the library accepts",
-        (most, MOST_JOINT_STATES),
-        xytext=(0, 4),
-        textcoords="offset points",
-        ha="right",
-    )
-    axis.set(xlabel="machines with 3 states each", ylabel="states in all", xlim=(0, most + 1))
-    axis.legend(loc="upper left")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.semilogy(counts, joint, color=COLOURS[0], label="one problem for all machines")
+        axis.semilogy(counts, apart, **look, label="one problem for each machine")
+        axis.axhline(MOST_JOINT_STATES, color=ink(), linewidth=1, linestyle=":")
+        axis.annotate(
+            "largest joint problem that the library accepts",
+            (most, MOST_JOINT_STATES),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="right",
+        )
+        axis.set(xlabel="machines with 3 states each", ylabel="states in all", xlim=(0, most + 1))
+        add_legend(figure)
+        return pd.DataFrame({"machines": counts, "joint": joint, "apart": apart})
+
     save_figure(
         "restart-model-states",
-        fig,
-        pd.DataFrame({"machines": counts, "joint": joint, "apart": apart}),
+        draw,
         caption=f"The curse of dimensionality: the joint problem of {most} machines has "
         f"${joint[-1] / 1e47:.2f} \\times 10^{{47}}$ states, a problem for each of them "
         f"{apart[-1]:.0f} together. The library solves joint problems of at most "
@@ -215,6 +221,7 @@ def draw_states(most: int = 100) -> None:
         alt="On a logarithmic axis the number of joint states is a steep straight line that passes "
         f"what the library accepts after {reach} machines; the number of states of separate "
         "problems stays below a thousand.",
+        height=3.2,
     )
 
 
@@ -223,18 +230,23 @@ def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> No
     above = exact[list(NAMES)].div(exact.optimal, axis=0).sub(1).mul(100)
     ranked = above.sort_values("index", ignore_index=True)
     places = np.arange(1, len(ranked) + 1)
-    fig, axis = figure(height=3.6)
-    for (name, label), marker, colour in zip(NAMES.items(), "ov^s", COLOURS, strict=False):
-        look = {"color": colour, "markersize": 4, "label": label}
-        axis.semilogy(places, np.maximum(ranked[name], 1e-3), marker, **look)
-    axis.set(xlabel="system, by the loss of the index policy", ylabel="cost above the optimum (%)")
-    fig.legend(loc="outside upper center", ncols=2)
     worst, tied = (round_up_percentage(above[name].max()) for name in ("index", "index_best"))
     least = np.floor(above.lowest.min())
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for (name, label), marker, colour in zip(NAMES.items(), "ov^s", COLOURS, strict=False):
+            look = {"color": colour, "markersize": 4, "label": label}
+            axis.semilogy(places, np.maximum(ranked[name], 1e-3), marker, **look)
+        axis.set(
+            xlabel="system, by the loss of the index policy", ylabel="cost above the optimum (%)"
+        )
+        add_legend(figure)
+        return ranked.assign(place=places)
+
     save_figure(
         "restart-model-policies",
-        fig,
-        ranked.assign(place=places),
+        draw,
         caption=f"Exact cost above the optimum on {len(ranked)} systems of {len(bandit.arms)} arms "
         f"with {bandit.shape[0]} states, {bandit.budget} active ({kernel} kernels, slide 18's "
         f"costs). The index policy loses at most {worst:.1f}%, or {tied:.1f}% with its ties broken "
@@ -243,4 +255,5 @@ def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> No
         alt="Points of four policies on a logarithmic axis: the index policy with the best ties at "
         f"most {tied:.1f} percent above the optimum, with ties to the lower arm at most "
         f"{worst:.1f} percent; the rule with the lowest index at least {least:.0f} percent above.",
+        height=3.6,
     )

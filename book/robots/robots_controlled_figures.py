@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
 
 from book.robots.robots_controlled import (
     Results,
@@ -14,37 +16,22 @@ from book.robots.robots_controlled import (
     count_printed_updates,
     describe_curves,
 )
-from scorecard import COLOURS, figure, is_document_run, join_words, pluralise, save_figure
+from scorecard import (
+    COLOURS,
+    add_panels,
+    is_document_run,
+    join_words,
+    paper,
+    pluralise,
+    save_figure,
+)
 
 
 def draw_policies(results: Results) -> None:
     """Draw the optimal policies as grids of states, one panel a weight."""
     model = results.models[0]
     pairs = list(zip(results.models, results.optima, strict=True))
-    fig, axes = figure(
-        len(pairs), 1, height=1 + 1.35 * len(pairs), sharex=True, sharey=True, squeeze=False
-    )
     document = is_document_run()
-    for k, (axis, (own, optimum)) in enumerate(zip(axes[:, 0], pairs, strict=True)):
-        table = optimum.policy[:, :-1]
-        axis.imshow(
-            table,
-            origin="lower",
-            aspect="auto",
-            cmap=ListedColormap(["white", COLOURS[0]]),
-            vmin=0,
-            vmax=1,
-            interpolation="nearest",
-        )
-        axis.set_xticks(np.arange(model.robots + 1) - 0.5, minor=True)
-        axis.set_yticks(np.arange(model.capacity + 2) - 0.5, minor=True)
-        axis.grid(False)
-        axis.grid(which="minor", color="lightgrey", linewidth=0.6)
-        axis.tick_params(which="minor", length=0)
-        name = f"Figure {6 + k}: " if document else ""
-        axis.set_title(f"{name}γ = {own.gamma:g}, cost {optimum.gain:.5f}", fontsize="small")
-    axes[-1, 0].set_xlabel("robots already active, r")
-    fig.supylabel("pages left in the queue, q", fontsize="medium")
     data = pd.DataFrame(
         {"gamma": own.gamma, "q": int(q), "r": int(r), "start": bool(optimum.policy[q, r])}
         for own, optimum in pairs
@@ -53,47 +40,74 @@ def draw_policies(results: Results) -> None:
     lost = "Redraws Figures 6 to 8 of the draft, whose pictures are lost. "
     shape = ", lie below a falling staircase" if are_curves(results.optima) else ", are marked"
     rise = describe_curves(results.optima)
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, len(pairs), 1, sharex=True, sharey=True)
+        for k, (axis, (own, optimum)) in enumerate(zip(axes, pairs, strict=True)):
+            table = optimum.policy[:, :-1]
+            axis.imshow(
+                table,
+                origin="lower",
+                aspect="auto",
+                cmap=ListedColormap([paper(), COLOURS[0]]),
+                vmin=0,
+                vmax=1,
+                interpolation="nearest",
+            )
+            axis.set_xticks(np.arange(model.robots + 1) - 0.5, minor=True)
+            axis.set_yticks(np.arange(model.capacity + 2) - 0.5, minor=True)
+            axis.grid(False)
+            axis.grid(which="minor", color=mpl.rcParams["grid.color"], linewidth=0.6)
+            axis.tick_params(which="minor", length=0)
+            name = f"Figure {6 + k}: " if document else ""
+            axis.set_title(f"{name}γ = {own.gamma:g}, cost {optimum.gain:.5f}")
+        axes[-1].set_xlabel("robots already active, r")
+        figure.supylabel("pages left in the queue, q")
+        return data
+
     save_figure(
         "robots-controlled-curves",
-        fig,
-        data,
+        draw,
         caption=f"{lost if document else ''}Optimal policies for $N = {model.robots}$, $K = "
         f"{model.capacity}$, $\\lambda = {model.arrival_rate:g}$, $\\mu = {model.service_rate:g}$: "
         f"one more robot is started in the filled states. {rise}",
         alt=f"{len(pairs)} grids of queue length against active robots. The filled states, where a "
         f"robot is started{shape}. {rise}",
+        height=1 + 1.35 * len(pairs),
     )
 
 
 def draw_references(results: Results, printed: Sequence[int]) -> None:
     """Draw how many updates each reference state takes, with the printed numbers."""
-    fig, axes = figure(
-        len(results.models), 1, height=0.8 + 1.3 * len(results.models), sharex=True, squeeze=False
-    )
     counts = count_printed_updates(results, printed)
-    data = []
     document = is_document_run()
     the = "the printed" if document else "the count from (1,1,1),"
     dashed = "the printed count" if document else "the count from the state (1,1,1)"
-    for k, table in enumerate(results.references):
-        updates = table.updates[table.updates >= 0]
-        values, states = np.unique(updates, return_counts=True)
-        axis = axes[k, 0]
-        axis.bar(values, states, color=COLOURS[0], width=0.9)
-        axis.axvline(printed[k], color=COLOURS[1], linewidth=1.5, linestyle="--")
-        title = f"γ = {results.models[k].gamma:g}: {counts[k]} of {updates.size} states give"
-        axis.set_title(f"{title} {the} {printed[k]}", fontsize="small")
-        data += [(results.models[k].gamma, *pair) for pair in zip(values, states, strict=True)]
-    axes[-1, 0].set_xlabel("updates until the iteration stops")
-    fig.supylabel("reference states", fontsize="medium")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, len(results.models), 1, sharex=True)
+        data = []
+        for k, table in enumerate(results.references):
+            updates = table.updates[table.updates >= 0]
+            values, states = np.unique(updates, return_counts=True)
+            axis = axes[k]
+            axis.bar(values, states, color=COLOURS[0], width=0.9)
+            axis.axvline(printed[k], color=COLOURS[1], linewidth=1.5, linestyle="--")
+            title = f"γ = {results.models[k].gamma:g}: {counts[k]} of {updates.size} states give"
+            axis.set_title(f"{title} {the} {printed[k]}")
+            data += [(results.models[k].gamma, *pair) for pair in zip(values, states, strict=True)]
+        axes[-1].set_xlabel("updates until the iteration stops")
+        figure.supylabel("reference states")
+        return pd.DataFrame(data, columns=["gamma", "updates", "reference states"])
+
     save_figure(
         "robots-controlled-references",
-        fig,
-        pd.DataFrame(data, columns=["gamma", "updates", "reference states"]),
+        draw,
         caption="Where Proposition 4 stops, for every state that can be its reference. Dashed: "
         f"{dashed}, {describe_counts(counts, [model.gamma for model in results.models])}.",
         alt=f"Histograms of the number of updates over all reference states. Dashed is {dashed}, "
         f"{describe_counts(counts, [model.gamma for model in results.models])}.",
+        height=0.8 + 1.3 * len(results.models),
     )
 
 

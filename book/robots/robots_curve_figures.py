@@ -13,12 +13,13 @@ import pandas as pd
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap, LogNorm
+from matplotlib.figure import Figure
 
 from analysis.robots.curve import OptimalSequence
 from analysis.robots.curve.values import CurveValues
 from book.robots.robots_curve import index_rises, list_curve_values
 from book.robots.shared import ALWAYS, HIGH, LOW, NEVER
-from scorecard import COLOURS, figure, save_figure, save_value
+from scorecard import COLOURS, add_legend, add_panels, save_figure, save_value
 
 STYLES = ("-", "--", "-.")
 #: Boxes up to which each bears its number.
@@ -33,31 +34,35 @@ def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rat
     robots, capacity = index.shape[0], index.shape[1] - 1
     free = np.ma.masked_where((index == 0) | np.isinf(index), index)
     grid = np.arange(capacity + 2) - 0.5, np.arange(robots + 1) - 0.5
-    fig, axis = figure(width=6.4, height=min(8.0, 1.6 + 0.27 * robots))
     settled = np.ma.masked_where(~free.mask, np.isinf(index))
-    axis.pcolormesh(*grid, settled, cmap=ListedColormap([ALWAYS, NEVER]), vmin=0, vmax=1)
-    mesh = axis.pcolormesh(
-        *grid, free, norm=LogNorm(), cmap=LinearSegmentedColormap.from_list("", [LOW, HIGH])
-    )
-    if index.size <= MOST_NUMBERS and capacity < MOST_COLUMNS:
-        for (r, q), value in np.ndenumerate(index):
-            digits = 1 if value < 0.01 else 2
-            label = "∞" if np.isinf(value) else f"{value:.{digits}g}"
-            axis.text(q, r, label, ha="center", va="center", fontsize=8)
-    _draw_outline(axis, sequence, gammas)
-    fig.colorbar(mesh, ax=axis, label="index: weight γ from which a robot is started")
-    axis.set(xlabel="pages left, q", ylabel="robots already active, r")
-    axis.set(xticks=range(capacity + 1), xlim=(-0.5, capacity + 0.5))
-    axis.set(yticks=range(0, robots, 1 + robots // 20), ylim=(-0.5, robots - 0.5))
-    axis.grid(False)
-    fig.legend(loc="outside upper center", ncols=len(gammas), fontsize="small")
     rises = "The index rises with the queue, and less steeply with the robots. "
+
+    table = pd.DataFrame(index, columns=[f"q = {q}" for q in range(capacity + 1)])
+    table = table.rename_axis("r").reset_index()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.pcolormesh(*grid, settled, cmap=ListedColormap([ALWAYS, NEVER]), vmin=0, vmax=1)
+        mesh = axis.pcolormesh(
+            *grid, free, norm=LogNorm(), cmap=LinearSegmentedColormap.from_list("", [LOW, HIGH])
+        )
+        if index.size <= MOST_NUMBERS and capacity < MOST_COLUMNS:
+            for (r, q), value in np.ndenumerate(index):
+                digits = 1 if value < 0.01 else 2
+                label = "∞" if np.isinf(value) else f"{value:.{digits}g}"
+                axis.text(q, r, label, ha="center", va="center", color="black")
+        _draw_outline(axis, sequence, gammas)
+        figure.colorbar(mesh, ax=axis, label="index: weight γ from which a robot is started")
+        axis.set(xlabel="pages left, q", ylabel="robots already active, r")
+        axis.set(xticks=range(capacity + 1), xlim=(-0.5, capacity + 0.5))
+        axis.set(yticks=range(0, robots, 1 + robots // 20), ylim=(-0.5, robots - 0.5))
+        axis.grid(False)
+        add_legend(figure)
+        return table
+
     save_figure(
         "robots-curve-diagram",
-        fig,
-        pd.DataFrame(index, columns=[f"q = {q}" for q in range(capacity + 1)])
-        .rename_axis("r")
-        .reset_index(),
+        draw,
         caption=f"The boxes for $N = {robots}$, $K = {capacity}$, $\\lambda = {arrival_rate:g}$, "
         "$\\mu = 1$: the colour of a box is its index, the weight of starvation from which a robot "
         "is started there, 0 (green) for always and infinite (orange) for never. As the weight "
@@ -66,6 +71,7 @@ def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rat
         alt=f"A grid of {capacity + 1} queue lengths by {robots} numbers of active robots. "
         f"{rises * index_rises(index.T)}Lines separate boxes with an index below a weight from the "
         "others: staircases that step back by 0 or 1 with each more robot.",
+        height=min(8.0, 1.6 + 0.27 * robots),
     )
 
 
@@ -88,19 +94,25 @@ def draw_idea(values: CurveValues) -> None:
     """Draw what the proof knows of the neighbours of a curve, and the values along the curve."""
     steps = list_curve_values(values)
     robots, capacity = values.robots, values.capacity
-    fig, (boxes, axis) = figure(1, 2, width=7.4, height=3.9, width_ratios=[1.25, 1])
-    _draw_boxes(boxes, values)
-    axis.plot(steps["r"], steps["A"], "o-", color=COLOURS[0], label="$A_r$, across the curve")
-    axis.plot(steps["r"], steps["F"], "v--", color=COLOURS[1], label="$F_{r+1}(A_r)$, one step on")
-    axis.set(
-        xlabel="robots already active, r", ylabel="one page more for one robot less\n(lost pages)"
-    )
-    axis.set_xticks(range(robots))
-    axis.legend(fontsize="small")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        boxes, axis = add_panels(figure, 2, width_ratios=[1.25, 1])
+        _draw_boxes(boxes, values)
+        axis.plot(steps["r"], steps["A"], "o-", color=COLOURS[0], label="$A_r$, across the curve")
+        axis.plot(
+            steps["r"], steps["F"], "v--", color=COLOURS[1], label="$F_{r+1}(A_r)$, one step on"
+        )
+        axis.set(
+            xlabel="robots already active, r",
+            ylabel="one page more for one robot less\n(lost pages)",
+        )
+        axis.set_xticks(range(robots))
+        axis.legend()
+        return steps
+
     save_figure(
         "robots-curve-idea",
-        fig,
-        steps,
+        draw,
         caption=f"An exact optimum, $N = {robots}$, $K = {capacity}$. In the boxes: a robot is "
         "started in the blue and green ones, in the green ones by early start. Numbers say how a "
         "statement travels. (1) From row to row along the curve, by steps $F_r$ of the optimality "
@@ -111,6 +123,7 @@ def draw_idea(values: CurveValues) -> None:
         "others; arrows along the staircase, from it into a row, along a row and across rows. "
         "Beside it two falling lines, the values across the curve and their next steps, which lie "
         "below them.",
+        height=3.9,
     )
 
 
@@ -140,8 +153,8 @@ def _draw_boxes(axis: Axes, values: CurveValues) -> None:
         ((capacity - 2.9, robots - 1), (capacity - 1.0, robots - 1), 3),
         ((capacity, 1), (capacity, 3), 4),
     ]
-    axis.text(0.5, 1, "$d < 0$", ha="center", va="center")
-    axis.text(capacity, robots - 2, "$d > 0$", ha="center", va="center")
+    axis.text(0.5, 1, "$d < 0$", ha="center", va="center", color="black")
+    axis.text(capacity, robots - 2, "$d > 0$", ha="center", va="center", color="black")
     for start, end, number in arrows:
         axis.annotate(
             "", end, start, arrowprops={"arrowstyle": "-|>", "color": "#14213d", "linewidth": 1.6}
@@ -149,7 +162,7 @@ def _draw_boxes(axis: Axes, values: CurveValues) -> None:
         if number:
             middle_point = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
             axis.text(
-                *middle_point, str(number), ha="center", va="center", fontsize=9,
+                *middle_point, str(number), ha="center", va="center", color="black",
                 bbox={"boxstyle": "circle", "facecolor": "#fffbe0", "edgecolor": "#14213d"},
             )  # fmt: skip
     axis.set(xlabel="pages left, q", ylabel="robots already active, r")
@@ -162,32 +175,36 @@ def draw_envelope(sequence: OptimalSequence, gammas: Sequence[float]) -> None:
     costs = np.array(sequence.costs, dtype=float)
     high = 2.0 * max(gammas)
     grid = np.linspace(0.0, high, 200)
-    fig, axis = figure(height=3.9)
     lines = costs[:, 0] + grid[:, None] * costs[:, 1]
-    axis.plot(grid, lines, color="grey", linewidth=0.6, alpha=0.7)
     lowest = lines.min(axis=1)
-    axis.plot(grid, lowest, color=COLOURS[0], linewidth=2.4, label="optimal cost")
     turns = np.array([p for p in map(float, sequence.breakpoints) if p <= high])
-    axis.plot(
-        turns, [sequence.gain(p) for p in turns], "|", color=COLOURS[1], markersize=9,
-        label="breakpoints: a box is added",
-    )  # fmt: skip
-    axis.set(
-        xlabel="weight of starvation γ (μ = 1)", ylabel="cost per unit of time\n(in lost pages)"
-    )
-    axis.set(xlim=(0, 1.03 * high), ylim=(0, 1.25 * lowest.max()))
-    axis.legend(loc="lower right")
     distinct = len({(f"{loss:.10g}", f"{starved:.10g}") for loss, starved in costs})
     save_value("robots-curve-policies", len(sequence))
     save_value("robots-curve-lines", distinct)
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.plot(grid, lines, color="grey", linewidth=0.6, alpha=0.7)
+        axis.plot(grid, lowest, color=COLOURS[0], linewidth=2.4, label="optimal cost")
+        axis.plot(
+            turns, [sequence.gain(p) for p in turns], "|", color=COLOURS[1], markersize=9,
+            label="breakpoints: a box is added",
+        )  # fmt: skip
+        axis.set(
+            xlabel="weight of starvation γ (μ = 1)", ylabel="cost per unit of time\n(in lost pages)"
+        )
+        axis.set(xlim=(0, 1.03 * high), ylim=(0, 1.25 * lowest.max()))
+        add_legend(figure)
+        return pd.DataFrame({"gamma": grid, "optimal cost": lowest})
+
     save_figure(
         "robots-curve-envelope",
-        fig,
-        pd.DataFrame({"gamma": grid, "optimal cost": lowest}),
+        draw,
         caption="Each policy of the sequence costs $L + \\gamma S$, a line in the weight (grey); "
         "the optimum is their lower envelope. There are "
         f"{len(sequence)} policies for all weights from nothing to infinity, on {distinct} lines: "
         "some boxes are added where no recurrent state asks for them.",
         alt="Many thin straight lines of different slope; the lowest of them at each weight "
         "together form a concave rising curve, on which ticks mark where a box is added.",
+        height=3.9,
     )

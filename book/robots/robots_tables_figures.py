@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import pandas as pd
+from matplotlib.figure import Figure
+
 from analysis.robots.static.mm1k import critical_gamma
 from book.robots.robots_tables import TABLES, Results, compute_savings, saves_more_uncapped
-from scorecard import COLOURS, figure, save_figure
+from scorecard import COLOURS, add_legend, add_panels, save_figure
 
 
 def draw_savings(results: Results) -> None:
     """Draw what control saves in each row of the two tables."""
     data = compute_savings(results)
-    fig, axis = figure(height=3.6)
-    for mark, colour, (table, label) in zip("os", COLOURS, TABLES.items(), strict=False):
-        rows = data[data["table"] == table]
-        weights = rows["gamma"] / [critical_gamma(k, results.service_rate) for k in rows["K"]]
-        axis.plot(weights, 100 * rows["saving"], mark, color=colour, markersize=5, label=label)
-    axis.axvline(1, color="grey", linewidth=0.8)
-    axis.set(xlabel="γ / γ(K)", ylabel="saving of control over a fixed number (%)")
-    axis.set_ylim(0, 115)
-    axis.legend(loc="upper center", ncols=2)
     most = data.groupby("table")["saving"].max()
     comparison = (
         "Without a cap control saves more in every row: it keeps spare robots for the moments "
+        "when the queue runs empty."
     )
-    comparison += "when the queue runs empty."
+    weights = data["gamma"] / [critical_gamma(k, results.service_rate) for k in data["K"]]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for mark, colour, (table, label) in zip("os", COLOURS, TABLES.items(), strict=False):
+            of_table = data["table"] == table
+            look = {"color": colour, "markersize": 5, "label": label}
+            axis.plot(weights[of_table], 100 * data["saving"][of_table], mark, **look)
+        axis.axvline(1, color="grey", linewidth=0.8)
+        axis.set(xlabel="γ / γ(K)", ylabel="saving of control over a fixed number (%)")
+        axis.set_ylim(0, 115)
+        add_legend(figure)
+        return data
+
     save_figure(
         "robots-tables-saving",
-        fig,
-        data,
+        draw,
         caption="Share of the static cost that control saves, for every row of the two tables, "
         "against the weight of starvation in units of its critical value. "
         + comparison

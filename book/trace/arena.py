@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
@@ -35,8 +36,11 @@ from analysis.trace.replay import Clock, Visits, find_next_visits, priorities
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
 from scorecard import (
     COLOURS,
-    figure,
+    add_legend,
+    add_panels,
+    fold_names,
     format_interval,
+    ink,
     pluralise,
     save_data,
     save_figure,
@@ -478,22 +482,7 @@ def compare_traces(
 def draw_rules(table: pd.DataFrame) -> None:
     """Draw the value of every policy at the three budgets, with intervals."""
     names = list(LABELS)
-    fig, axis = figure(height=7.0)
     position = np.arange(len(names))[::-1]
-    for size, colour, marker, shift in zip(SIZES, COLOURS, "os^", (0.2, 0.0, -0.2), strict=False):
-        rows = table[table["size"] == size].set_index("policy").loc[names]
-        budget = int(rows["visits_an_hour"].iloc[0])
-        # An interval from few weeks need not hold the value itself.
-        middle, half = (rows["low"] + rows["high"]) / 2, (rows["high"] - rows["low"]) / 2
-        axis.errorbar(middle, position + shift, xerr=half, fmt="none", ecolor=colour, capsize=2)
-        axis.plot(
-            rows["value"], position + shift, marker, color=colour, markersize=4,
-            label=f"{budget} an hour",
-        )  # fmt: skip
-    axis.axvline(1.0, color="black", linewidth=1)
-    axis.set_yticks(position, [LABELS[name] for name in names], fontsize="small")
-    axis.set(xlabel="value / value of the index with trained rates", xlim=(0, None))
-    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     values = table.set_index(["size", "policy"])["value"]
     values_text = "; ".join(
         f"{LABELS[name]} " + ", ".join(f"{values[size, name]:.2f}" for size in SIZES)
@@ -501,13 +490,34 @@ def draw_rules(table: pd.DataFrame) -> None:
     )
     others = [name for name in names if name != "index"]
     better = [str(sum(values[size, name] > 1 for name in others)) for size in SIZES]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for size, colour, marker, shift in zip(
+            SIZES, COLOURS, "os^", (0.2, 0.0, -0.2), strict=False
+        ):
+            rows = table[table["size"] == size].set_index("policy").loc[names]
+            budget = int(rows["visits_an_hour"].iloc[0])
+            # An interval from few weeks need not hold the value itself.
+            middle, half = (rows["low"] + rows["high"]) / 2, (rows["high"] - rows["low"]) / 2
+            axis.errorbar(middle, position + shift, xerr=half, fmt="none", ecolor=colour, capsize=2)
+            axis.plot(
+                rows["value"], position + shift, marker, color=colour, markersize=4,
+                label=f"{budget} an hour",
+            )  # fmt: skip
+        axis.axvline(1.0, color=ink(), linewidth=1)
+        axis.set_yticks(position, fold_names(figure, [LABELS[name] for name in names]))
+        axis.set(xlabel="value / value of the index\nwith trained rates", xlim=(0, None))
+        add_legend(figure)
+        return table[table["policy"] != "clairvoyant"]
+
     save_figure(
         "arena-values",
-        fig,
-        table[table["policy"] != "clairvoyant"],
+        draw,
         "Value found on the trace in units of the index with trained rates, at three budgets, with "
         f"block-bootstrap 95% intervals. Of {len(others)} other policies "
         f"{', '.join(better[:-1])} and {better[-1]} earn more at the three budgets.",
         f"Three marks a policy, one a budget. {values_text}.",
         instances="arena-rules",
+        height=7.0,
     )

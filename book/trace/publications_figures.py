@@ -3,67 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.trace.experiment import Experiment, Outcome
 from analysis.trace.poisson import WINDOWS, fano_factors, hourly_shares, relative_gaps, surrogate
 from analysis.trace.trace import Trace, publications
 from book.trace.publications import KINDS, LABELS
-from scorecard import COLOURS, figure, pluralise, save_figure, save_value
+from scorecard import (
+    COLOURS,
+    add_legend,
+    add_panels,
+    fold_names,
+    ink,
+    pluralise,
+    save_figure,
+    save_value,
+)
+
+
+class Measured(NamedTuple):
+    """How far a trace is from Poisson, and what surrogates of constant rates would show."""
+
+    fano: list[float]  # median over sources of variance / mean of counts, a number a window
+    fano_of_surrogates: Floats  # least and greatest of the surrogates, shape (2, windows)
+    survival: list[float]  # share of gaps longer than each value of the grid
+    hours: Floats  # share of items in each hour of the day, shape (24,)
+    hours_of_surrogates: Floats  # 95% of the surrogates, shape (2, 24)
+    drift: Floats  # share of sources by change of rate in standard errors, a number a bin
+    drift_of_surrogates: Floats
+
+
+def _measure(trace: Trace, rng: np.random.Generator, grid: Floats, bins: Floats) -> Measured:
+    drawn = [surrogate(trace, rng) for _ in range(20)]
+    fanos = [[np.median(fano_factors(d, w)) for d in drawn] for w in WINDOWS.values()]
+    gaps = relative_gaps(trace)[0]
+    changes = _drift(trace), np.concatenate([_drift(d) for d in drawn])
+    drift, of_surrogates = (
+        np.histogram(np.clip(c, bins[0], bins[-1]), bins)[0] / c.size for c in changes
+    )
+    return Measured(
+        [float(np.median(fano_factors(trace, window))) for window in WINDOWS.values()],
+        np.array([np.min(fanos, axis=1), np.max(fanos, axis=1)]),
+        [float((gaps > x).mean()) for x in grid],
+        hourly_shares(trace),
+        np.quantile([hourly_shares(d) for d in drawn], [0.025, 0.975], axis=0),
+        drift,
+        of_surrogates,
+    )
 
 
 def draw_poisson(seed: int) -> None:
     """Draw dispersion, gaps, hours of the day and drift, each beside one surrogate or many."""
-    fig, axes = figure(2, 2, height=5.8)
+    grid, bins = np.geomspace(1e-3, 20, 60), np.linspace(-6, 6, 25)
+    measured = {
+        kind: _measure(publications(kind), np.random.default_rng([seed, 2, row]), grid, bins)
+        for row, kind in enumerate(KINDS)
+    }
     data = []
-    for row, (kind, label) in enumerate(KINDS.items()):
-        rng = np.random.default_rng([seed, 2, row])
-        trace, colour = publications(kind), COLOURS[row]
-        drawn = [surrogate(trace, rng) for _ in range(20)]
-        fanos = {name: fano_factors(trace, window) for name, window in WINDOWS.items()}
-        middle = [float(np.median(f)) for f in fanos.values()]
-        band = [[np.median(fano_factors(d, w)) for d in drawn] for w in WINDOWS.values()]
-        grid = np.geomspace(1e-3, 20, 60)
-        gaps = relative_gaps(trace)[0]
-        survival = [float((gaps > x).mean()) for x in grid]
-        shares = hourly_shares(trace)
-        low, high = np.quantile([hourly_shares(d) for d in drawn], [0.025, 0.975], axis=0)
-        axes[0, 0].plot(list(WINDOWS), middle, "o-", color=colour, label=label)
-        axes[0, 0].fill_between(
-            range(3), np.min(band, axis=1), np.max(band, axis=1), color=colour, alpha=0.3
-        )
-        axes[0, 1].plot(grid, survival, color=colour, label=label, linestyle="-" if row else "--")
-        axes[1, 0].step(np.arange(24), 100 * shares, where="mid", color=colour, label=label)
-        axes[1, 0].fill_between(
-            np.arange(24), 100 * low, 100 * high, step="mid", color=colour, alpha=0.3
-        )
-        drift, flat = _drift(trace), np.concatenate([_drift(d) for d in drawn])
-        bins = np.linspace(-6, 6, 25)
-        histogram = np.histogram(np.clip(drift, -6, 6), bins)[0] / drift.size
-        if row == 0:
-            null = np.histogram(np.clip(flat, -6, 6), bins)[0] / flat.size
-            axes[1, 1].stairs(100 * null, bins, color="black", label="uploads, surrogates")
-        axes[1, 1].stairs(100 * histogram, bins, color=colour, label=label)
-        data += [(kind, "fano", w, m) for w, m in zip(WINDOWS, middle, strict=True)]
-        data += [(kind, "gaps longer", f"{x:.4g}", y) for x, y in zip(grid, survival, strict=True)]
-        data += [(kind, "share of the hour", str(h), s) for h, s in enumerate(shares)]
-        data += [(kind, "drift", f"{b:g}", s) for b, s in zip(bins, histogram, strict=False)]
-    axes[0, 0].axhline(1, color="black", linewidth=0.8)
-    axes[0, 0].set(ylim=(0, None), ylabel="variance / mean of counts", xlabel="window")
-    axes[0, 1].plot(grid, np.exp(-grid), color="black", linewidth=0.8, label="exponential")
-    axes[0, 1].set(xscale="log", xlabel="gap / mean gap", ylabel="share of longer gaps")
-    axes[1, 0].set(xlabel="hour of the day (UTC)", ylabel="share of items (%)", ylim=(0, None))
-    axes[1, 1].set(xlabel="change, in standard errors", ylabel="sources (%)")
-    axes[1, 1].set_ylim(0, 1.5 * axes[1, 1].get_ylim()[1])
-    for axis in axes.ravel():
-        axis.legend(fontsize="small")
+    for kind, found in measured.items():
+        data += [(kind, "fano", w, m) for w, m in zip(WINDOWS, found.fano, strict=True)]
+        survival = zip(grid, found.survival, strict=True)
+        data += [(kind, "gaps longer", f"{x:.4g}", y) for x, y in survival]
+        data += [(kind, "share of the hour", str(h), s) for h, s in enumerate(found.hours)]
+        data += [(kind, "drift", f"{b:g}", s) for b, s in zip(bins, found.drift, strict=False)]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        fano, gaps, hours, drift = panels = add_panels(figure, 4, 2)
+        null = next(iter(measured.values())).drift_of_surrogates
+        drift.stairs(100 * null, bins, color=ink(), label="uploads, surrogates")
+        looks = zip(COLOURS, ("--", "-"), measured.items(), strict=False)
+        for colour, style, (kind, found) in looks:
+            look = {"color": colour, "label": KINDS[kind]}
+            band = {"color": colour, "alpha": 0.3, "linewidth": 0}
+            fano.plot(list(WINDOWS), found.fano, "o-", **look)
+            fano.fill_between(range(len(WINDOWS)), *found.fano_of_surrogates, **band)
+            gaps.plot(grid, found.survival, linestyle=style, **look)
+            hours.step(np.arange(24), 100 * found.hours, where="mid", **look)
+            low, high = 100 * found.hours_of_surrogates
+            hours.fill_between(np.arange(24), low, high, step="mid", **band)
+            drift.stairs(100 * found.drift, bins, **look)
+        fano.axhline(1, color=ink(), linewidth=0.8)
+        fano.set(ylim=(0, None), ylabel="variance / mean of counts", xlabel="window")
+        gaps.plot(grid, np.exp(-grid), color=ink(), linewidth=0.8, label="exponential")
+        gaps.set(xscale="log", xlabel="gap / mean gap", ylabel="share of longer gaps")
+        hours.set(xlabel="hour of the day (UTC)", ylabel="share of items (%)", ylim=(0, None))
+        drift.set(xlabel="change, in standard errors", ylabel="sources (%)")
+        drift.set_ylim(0, 1.5 * drift.get_ylim()[1])
+        for axis in panels:
+            axis.legend()
+        return pd.DataFrame(data, columns=["kind", "quantity", "at", "value"])
+
     save_figure(
         "publications-poisson",
-        fig,
-        pd.DataFrame(data, columns=["kind", "quantity", "at", "value"]),
+        draw,
         caption="Four ways in which publications are not Poisson. Counts vary more than their mean "
         "(median over sources; bands: surrogates of constant rate). Short gaps and very long ones "
         "are both too frequent. Items follow the hours of the day. Rates change from the first "
@@ -73,6 +110,7 @@ def draw_poisson(seed: int) -> None:
         "relative gaps lie below the exponential at short gaps and above it at long ones. Shares "
         "by hour swing between night and day, outside the band. The change from one half to the "
         "other is spread much wider than that of surrogates.",
+        height=5.8,
     )
 
 
@@ -86,20 +124,7 @@ def _drift(trace: Trace) -> Floats:
 def draw_ratios(table: pd.DataFrame) -> None:
     """Draw the ratios with their intervals, one panel a budget."""
     sizes = list(dict.fromkeys(table["size"]))
-    fig, axes = figure(1, len(sizes), height=4.4, sharey=True, squeeze=False)
     keys = [key for key in LABELS if key != "index"][::-1]
-    for axis, size in zip(axes[0], sizes, strict=True):
-        rows_of_size = table[table["size"] == size].set_index("policy")
-        position = np.arange(len(keys))
-        ratio, low, high = (rows_of_size.loc[keys, c].to_numpy() for c in ("ratio", "low", "high"))
-        axis.errorbar(ratio, position, xerr=[ratio - low, high - ratio], fmt="o", color=COLOURS[0])
-        axis.axvline(1, color="black", linewidth=0.8)
-        bound = rows_of_size.loc["clairvoyant", "ratio"]
-        axis.axvline(bound, color=COLOURS[1], linestyle="--", label="clairvoyant bound")
-        axis.set(xlim=(0, None), xlabel="reward / index", yticks=position)
-        axis.set_yticklabels([LABELS[key] for key in keys])
-        axis.set_title(f"{rows_of_size['budget'].iloc[0]} an hour", fontsize="medium")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower right", fontsize="small")
     best = table[~table["policy"].isin(["feed", "relaxed", "clairvoyant", "oracle"])]
     values_text = "; ".join(
         f"at {pluralise(rows['budget'].iloc[0], 'visit')} an hour "
@@ -109,10 +134,30 @@ def draw_ratios(table: pd.DataFrame) -> None:
         )
         for _, rows in best.groupby("size", sort=False)
     )
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, len(sizes), sharey=True)
+        for axis, size in zip(axes, sizes, strict=True):
+            rows_of_size = table[table["size"] == size].set_index("policy")
+            position = np.arange(len(keys))
+            ratio, low, high = (
+                rows_of_size.loc[keys, c].to_numpy() for c in ("ratio", "low", "high")
+            )
+            axis.errorbar(
+                ratio, position, xerr=[ratio - low, high - ratio], fmt="o", color=COLOURS[0]
+            )
+            axis.axvline(1, color=ink(), linewidth=0.8)
+            bound = rows_of_size.loc["clairvoyant", "ratio"]
+            axis.axvline(bound, color=COLOURS[1], linestyle="--", label="clairvoyant bound")
+            axis.set(xlim=(0, None), xlabel="reward / index", yticks=position)
+            axis.set_yticklabels(fold_names(figure, [LABELS[key] for key in keys]))
+            axis.set_title(f"{rows_of_size['budget'].iloc[0]} an hour")
+        add_legend(figure)
+        return table
+
     save_figure(
         "publications-policies",
-        fig,
-        table,
+        draw,
         instances="publications-weeks",
         caption="Value collected in the test period in units of the index policy with trained "
         "rates (the line at 1), at three budgets, with block-bootstrap 95% intervals; averaged "
@@ -122,6 +167,7 @@ def draw_ratios(table: pd.DataFrame) -> None:
         + ", ".join(f"{r:.2f}" for r in table.loc[table["policy"] == "feed", "ratio"])
         + " times as much.",
         alt=f"Ratios to the index policy with trained rates: {values_text}.",
+        height=4.4,
     )
 
 
@@ -151,7 +197,6 @@ def draw_objectives(
             save_value(f"publications-harmonic-{key}-{size}", outcome.harmonic)
     columns = ["size", "budget", "policy", "value", "fresh", "penalty"]
     table = pd.DataFrame(rows, columns=columns)
-    fig, axes = figure(1, len(outcomes), height=3.8, squeeze=False)
     markers = {
         "index": "o",
         "fixed": "s",
@@ -160,24 +205,29 @@ def draw_objectives(
         "robin": "D",
         "oracle": "*",
     }
-    for axis, size in zip(axes[0], outcomes, strict=True):
-        rows_of_size = table[table["size"] == size]
-        for (key, marker), colour in zip(markers.items(), COLOURS, strict=False):
-            row = rows_of_size[rows_of_size["policy"] == key].iloc[0]
-            axis.plot(row["penalty"], row["value"], marker, color=colour, label=LABELS[key])
-        axis.set(
-            xlabel="average of $H(n)$", xscale="log", ylim=(0, 1.2 * rows_of_size["value"].iloc[0])
-        )
-        axis.set_xlim(0.004, 2.0)
-        axis.xaxis.set_minor_formatter("")
-        axis.set_title(f"{every[size].budget} an hour", fontsize="medium")
-    axes[0, 0].set_ylabel("value / index")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        axes = add_panels(figure, len(outcomes))
+        for axis, size in zip(axes, outcomes, strict=True):
+            rows_of_size = table[table["size"] == size]
+            for (key, marker), colour in zip(markers.items(), COLOURS, strict=False):
+                row = rows_of_size[rows_of_size["policy"] == key].iloc[0]
+                axis.plot(row["penalty"], row["value"], marker, color=colour, label=LABELS[key])
+            axis.set(
+                xlabel="average of $H(n)$",
+                xscale="log",
+                ylim=(0, 1.2 * rows_of_size["value"].iloc[0]),
+            )
+            axis.set_xlim(0.004, 2.0)
+            axis.xaxis.set_minor_formatter("")
+            axis.set_title(f"{every[size].budget} an hour")
+        figure.supylabel("value / index")
+        add_legend(figure)
+        return table
+
     save_figure(
         "publications-objectives",
-        fig,
-        table,
+        draw,
         caption="Two objectives. Value collected (up is better) against LambdaCrawl's penalty, the "
         "average harmonic number of items not found yet (left is better). "
         f"{describe_differences(table, [key for key in markers if key != 'oracle'])}",
@@ -190,5 +240,6 @@ def draw_objectives(
             for s, played in outcomes.items()
         )
         + ".",
+        height=3.8,
     )
     return table

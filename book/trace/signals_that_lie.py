@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Bools, Floats
 from analysis.ephemeral import Signals, Sources, long_run_cycle, signal_index, whittle_index
@@ -37,7 +38,7 @@ from book.trace.shared import (
     measure_ratio,
     tabulate_repairs,
 )
-from scorecard import COLOURS, figure, save_figure, save_value, save_values
+from scorecard import COLOURS, add_legend, add_panels, ink, save_figure, save_value, save_values
 
 __all__ = ["check_files", "load_trace", "make_experiment"]
 
@@ -82,23 +83,29 @@ def compute_index_curves(
 
 def draw_index(curves: pd.DataFrame, precision: float) -> None:
     """Draw the curves with the closed form where one ping is enough, and that of expectation."""
-    fig, axis = figure(height=3.8)
-    for colour, (recall, rows) in zip(COLOURS, curves.groupby("recall"), strict=False):
-        axis.plot(rows["worth"], rows["index"], color=colour, label=f"recall {recall:g}")
-        axis.plot(rows["worth"], rows["one ping"], color=colour, linewidth=4, alpha=0.3)
-    axis.plot(
-        [0, 1.5], [0, 1.5], color="black", linewidth=0.8, linestyle=":", label="index = worth"
-    )
-    axis.set(xlabel="expected worth ($u^*$)", ylabel="index ($u^*$)", xlim=(0, 1.5), ylim=(0, None))
-    axis.legend()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, (recall, rows) in zip(COLOURS, curves.groupby("recall"), strict=False):
+            axis.plot(rows["worth"], rows["index"], color=colour, label=f"recall {recall:g}")
+            axis.plot(rows["worth"], rows["one ping"], color=colour, linewidth=4, alpha=0.3)
+        axis.plot(
+            [0, 1.5], [0, 1.5], color=ink(), linewidth=0.8, linestyle=":", label="index = worth"
+        )
+        axis.set(
+            xlabel="expected worth ($u^*$)", ylabel="index ($u^*$)", xlim=(0, 1.5), ylim=(0, None)
+        )
+        add_legend(figure)
+        return curves
+
     save_figure(
         "signals-that-lie-index",
-        fig,
-        curves,
+        draw,
         caption="Index by expected worth, one curve a recall, at a precision of "
         f"{precision:g}. Wide bands: the closed form, as far as one ping is enough.",
         alt="Curves that rise with the expected worth and stay below it. The bands of the closed "
         "form lie on the curves where they begin.",
+        height=3.8,
     )
 
 
@@ -347,32 +354,35 @@ def compare_own_pings(
 
 def draw_factors(table: pd.DataFrame, setting: Experiment, kind: str) -> None:
     """Draw the factors over precision, one curve a recall, with the knee of each."""
-    fig, axis = figure(height=3.8)
     items = float(setting.trained.sum()) * setting.period / HOUR
-    for colour, recall in zip(COLOURS, table["recall"].unique().tolist(), strict=False):
-        rows = table[table["recall"] == recall].sort_values("precision")
-        half = [rows["learnt"] - rows["low"], rows["high"] - rows["learnt"]]
-        axis.errorbar(
-            rows["precision"], rows["learnt"], yerr=np.maximum(half, 0.0), color=colour, marker="o",
-            markersize=4, capsize=2, label=f"recall {recall:g}",
-        )  # fmt: skip
-        knee = recall * items / setting.budget
-        if rows["precision"].min() < knee < rows["precision"].max():
-            axis.axvline(knee, color=colour, linewidth=1, linestyle=":")
-    axis.axhline(1.0, color="black", linewidth=1)
-    axis.set(
-        xscale="log", xlabel="precision", ylabel="reward / reward without pings", ylim=(0, None)
-    )
-    axis.legend()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, recall in zip(COLOURS, table["recall"].unique().tolist(), strict=False):
+            rows = table[table["recall"] == recall].sort_values("precision")
+            half = [rows["learnt"] - rows["low"], rows["high"] - rows["learnt"]]
+            look = {"color": colour, "marker": "o", "markersize": 4, "capsize": 2}
+            look["label"] = f"recall {recall:g}"
+            axis.errorbar(rows["precision"], rows["learnt"], np.maximum(half, 0.0), **look)
+            knee = recall * items / setting.budget
+            if rows["precision"].min() < knee < rows["precision"].max():
+                axis.axvline(knee, color=colour, linewidth=1, linestyle=":")
+        axis.axhline(1.0, color=ink(), linewidth=1)
+        axis.set(
+            xscale="log", xlabel="precision", ylabel="reward / reward without pings", ylim=(0, None)
+        )
+        add_legend(figure)
+        return table
+
     save_figure(
         "signals-that-lie-factors",
-        fig,
-        table,
+        draw,
         caption=f"What pings are worth on {kind}: reward with learnt reliability over the "
         "reward of the blind index, with 95% intervals from blocks of weeks. Dotted: the knee, one "
         "ping a visit at the rates of training.",
         alt="One curve a recall. Each is nearly level at high precision and falls where pings "
         "exceed visits; more recall earns more at every precision.",
+        height=3.8,
     )
 
 
@@ -435,22 +445,26 @@ def compute_gain(
 
 def draw_knee(table: pd.DataFrame) -> None:
     """Draw the gain over precision, with the knee of each recall."""
-    fig, axis = figure(height=3.4)
-    for colour, (recall, rows) in zip(COLOURS, table.groupby("recall"), strict=False):
-        axis.plot(rows["precision"], rows["gain"], color=colour, label=f"recall {recall:g}")
-        beyond = rows[rows["pings a visit"] > 1]
-        if 0 < len(beyond) < len(rows):
-            last = beyond.iloc[-1]
-            axis.plot(last["precision"], last["gain"], "o", color=colour, markersize=5)
-    axis.set(xscale="log", xlabel="precision", ylabel="reward / reward without pings")
-    axis.legend()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, (recall, rows) in zip(COLOURS, table.groupby("recall"), strict=False):
+            axis.plot(rows["precision"], rows["gain"], color=colour, label=f"recall {recall:g}")
+            beyond = rows[rows["pings a visit"] > 1]
+            if 0 < len(beyond) < len(rows):
+                last = beyond.iloc[-1]
+                axis.plot(last["precision"], last["gain"], "o", color=colour, markersize=5)
+        axis.set(xscale="log", xlabel="precision", ylabel="reward / reward without pings")
+        add_legend(figure)
+        return table
+
     save_figure(
         "signals-that-lie-knee",
-        fig,
-        table,
+        draw,
         caption="Identical sources in continuous time: what pings are worth to the best of three "
         "simple policies. Dots: the knee, one ping a crawl.",
         alt="Curves that are level at high precision and bend down where pings exceed crawls.",
+        height=3.4,
     )
 
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Floats, Ints
 from analysis.ephemeral import Reliability
@@ -26,7 +27,7 @@ from book.trace.shared import (
     measure_ratio,
     tabulate_repairs,
 )
-from scorecard import COLOURS, figure, save_figure, save_value, save_values
+from scorecard import COLOURS, add_legend, add_panels, ink, save_figure, save_value, save_values
 
 HUBS = ((0.9, 0.9), (0.9, 0.05), (0.3, 0.5))
 """Recall and precision of three hubs; a quarter of the sources has none."""
@@ -216,23 +217,27 @@ def follow_hub(memories: Sequence[float], weight: float, seed: int) -> pd.DataFr
 
 def draw_turn(table: pd.DataFrame) -> None:
     """Draw the learnt precision over time, one curve a memory."""
-    fig, axis = figure(height=3.2)
-    for colour, memory in zip(COLOURS, table["memory"].unique().tolist(), strict=False):
-        rows = table[table["memory"] == memory]
-        label = "for ever" if np.isinf(memory) else f"{memory:g} days"
-        axis.plot(rows["day"], rows["precision"], color=colour, label=label)
-    for day in (365, 465):
-        axis.axvline(day, color="black", linewidth=0.8, linestyle=":")
-    axis.set(xlabel="day", ylabel="learnt precision", ylim=(0, 1.02))
-    axis.legend(title="memory")
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, memory in zip(COLOURS, table["memory"].unique().tolist(), strict=False):
+            rows = table[table["memory"] == memory]
+            label = "for ever" if np.isinf(memory) else f"{memory:g} days"
+            axis.plot(rows["day"], rows["precision"], color=colour, label=label)
+        for day in (365, 465):
+            axis.axvline(day, color=ink(), linewidth=0.8, linestyle=":")
+        axis.set(xlabel="day", ylabel="learnt precision", ylim=(0, 1.02))
+        add_legend(figure, title="memory")
+        return table
+
     save_figure(
         "whom-to-trust-turn",
-        fig,
-        table,
+        draw,
         caption="Learnt precision of a hub that is honest for a year, lies for a hundred days and "
         "is then silent, by memory.",
         alt="Each curve rises towards one, falls when the lies begin, the sooner the shorter the "
         "memory, and returns towards the prior after they end, except for an endless memory.",
+        height=3.2,
     )
 
 
@@ -269,20 +274,24 @@ def follow_liar(
 
 def draw_lies(table: pd.DataFrame) -> None:
     """Draw loss and bound over the false pings sent."""
-    fig, axis = figure(height=3.2)
-    axis.plot(table["false pings"], table["bound"], color=COLOURS[1], label="bound")
-    axis.plot(table["false pings"], table["loss"], color=COLOURS[0], label="a liar's damage")
-    axis.set(xscale="symlog", xlabel="false pings sent", ylabel="reward lost ($u^*$)")
-    axis.set(xlim=(0, None), ylim=(0, None))
-    axis.legend()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.plot(table["false pings"], table["bound"], color=COLOURS[1], label="bound")
+        axis.plot(table["false pings"], table["loss"], color=COLOURS[0], label="a liar's damage")
+        axis.set(xscale="symlog", xlabel="false pings sent", ylabel="reward lost ($u^*$)")
+        axis.set(xlim=(0, None), ylim=(0, None))
+        add_legend(figure)
+        return table
+
     save_figure(
         "whom-to-trust-lies",
-        fig,
-        table,
+        draw,
         caption="What a liar costs one source at a fixed charge, who sends just enough pings for a "
         "crawl at every second epoch, and the bound of the theorem.",
         alt="The damage rises with the logarithm of the number of false pings and stays below the "
         "bound.",
+        height=3.2,
     )
     last = table.iloc[-1]
     save_values(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.ephemeral.policies import RoundRobinPolicy, WhittlePolicy
@@ -22,7 +23,16 @@ from analysis.trace.poisson import ENOUGH, compare_with_surrogates
 from analysis.trace.rates import gamma_prior
 from analysis.trace.reading import Repair, read_trace
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
-from scorecard import COLOURS, NONE, figure, save_figure, save_value, save_values
+from scorecard import (
+    COLOURS,
+    NONE,
+    add_panels,
+    fold_names,
+    ink,
+    save_figure,
+    save_value,
+    save_values,
+)
 
 LABELS = {
     "index": "index, trained rates",
@@ -308,53 +318,66 @@ def save_doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
 
 def draw_comparison(table: pd.DataFrame, plan: Experiment) -> None:
     """Draw the comparison."""
-    fig, axis = figure(height=3.6)
     position = np.arange(len(table))[::-1]
     errors = np.array([table["ratio"] - table["low"], table["high"] - table["ratio"]])
     bars = np.maximum(np.nan_to_num(errors), 0)  # none where there is no interval
-    axis.errorbar(table["ratio"], position, xerr=bars, fmt="o", color=COLOURS[0])
-    axis.axvline(1, color="black", linewidth=0.8)
-    axis.set(xlim=(0, None), yticks=position, xlabel="reward / index with trained rates")
-    axis.set_yticklabels([LABELS[key] for key in table["policy"]])
     values_text = ", ".join(
         f"{LABELS[key]} {ratio:.2f}"
         for key, ratio in zip(table["policy"], table["ratio"], strict=True)
     )
     most = table["policy"].iloc[int(table["ratio"].to_numpy().argmax())]
     ends = "block-bootstrap 95% intervals" if table["low"].notna().any() else "no intervals"
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.errorbar(table["ratio"], position, xerr=bars, fmt="o", color=COLOURS[0])
+        axis.axvline(1, color=ink(), linewidth=0.8)
+        axis.set(xlim=(0, None), yticks=position, xlabel="reward / index with trained rates")
+        axis.set_yticklabels(fold_names(figure, [LABELS[key] for key in table["policy"]]))
+        return table
+
     save_figure(
         "your-trace-policies",
-        fig,
-        table,
+        draw,
         caption=f"Value collected from {len(plan.trace)} sources in the test period, in units of "
         f"the index policy with trained rates; {ends}. Most is collected by *{LABELS[most]}*.",
         alt=f"Ratios to the index policy with trained rates: {values_text}.",
+        height=3.6,
     )
 
 
 def draw_schedule(table: pd.DataFrame) -> None:
     """Draw visits against items; the data of the figure is the schedule itself."""
     visited = table[table["visits_per_day"] > 0]
-    fig, axis = figure(height=3.6)
-    axis.plot(
-        visited["items_per_day"], visited["visits_per_day"], "o", color=COLOURS[0], markersize=4
-    )
-    axis.set(xlabel="items per day", ylabel="visits per day")
-    for scale, column in ((axis.set_xscale, "items_per_day"), (axis.set_yscale, "visits_per_day")):
-        if visited[column].max() > 3 * visited[column].min():  # else its ticks would run together
-            scale("log")
     never = len(table) - len(visited)
     save_value("your-trace-never", never)
     save_value("your-trace-some-never", never > 0)
     save_value("your-trace-visited", len(visited))
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.plot(
+            visited["items_per_day"], visited["visits_per_day"], "o", color=COLOURS[0], markersize=4
+        )
+        axis.set(xlabel="items per day", ylabel="visits per day")
+        for scale, column in (
+            (axis.set_xscale, "items_per_day"),
+            (axis.set_yscale, "visits_per_day"),
+        ):
+            if (
+                visited[column].max() > 3 * visited[column].min()
+            ):  # else its ticks would run together
+                scale("log")
+        return table
+
     save_figure(
         "your-trace-schedule",
-        fig,
-        table,
+        draw,
         caption="The recommended schedule: visits per day against items per day. "
         f"{describe_left_out(never, len(table))} The data of this figure is the schedule, one row "
         "a "
         "source.",
         alt=f"{describe_visits(visited['visits_per_day'])} {describe_rise(visited)}"
         f"{describe_left_out(never, len(table))}",
+        height=3.6,
     )

@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 from scorecard.pages.results import BookDirective, HtmlElement
-from scorecard.run import FORMATS, NARROW
+from scorecard.run import DARK, FORMATS, NARROW
 from scorecard.running.notebooks import all_notebooks
 
 #: Widest screen, in pixels, that gets the narrow variant.
@@ -30,7 +30,6 @@ class Picture(nodes.image):
 def visit_picture(self: HTML5Translator, node: Picture) -> None:
     """Write one ``picture`` element for each theme; CSS shows that of the current theme."""
     stem = f"{node['others']}{Path(node['uri']).stem}"
-    narrow = NARROW.removesuffix("svg")
     media = f'media="(max-width: {SMALL_SCREEN}px)"'
     alt = escape(node["alt"])
     wide = f"{self.builder.imgpath}/{self.builder.images[node['uri']]}"
@@ -38,8 +37,8 @@ def visit_picture(self: HTML5Translator, node: Picture) -> None:
         self.body.append(f'<img class="dark-light" src="{escape(wide)}" alt="{alt}">')
         raise nodes.SkipNode
     for theme, small, source in (
-        ("light", f"{stem}.{narrow}svg", wide),
-        ("dark", f"{stem}.{narrow}dark.svg", f"{stem}.dark.svg"),
+        ("light", f"{stem}.{NARROW}svg", wide),
+        ("dark", f"{stem}.{NARROW}{DARK}svg", f"{stem}.{DARK}svg"),
     ):
         self.body.append(
             f'<picture class="book-{theme}"><source {media} srcset="{escape(small)}">'

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
+from matplotlib import style
+from matplotlib.figure import Figure
 
-from scorecard import figure
-from scorecard.publishing.site import darken_svg
+from scorecard import add_panels
+from scorecard.saving.figures import DARK_STYLE, STYLE, WIDTH
 from tests.support import sample
 
 #: Width in pixels of a figure in the column of a page, and on a telephone.
@@ -49,14 +50,14 @@ def test_figures_can_be_read(site, look):
 
 @pytest.fixture
 def drawing():
-    """Return a function that draws on an axis and returns the SVG."""
+    """Return a function that draws on an axis, on a light page or a dark one; it returns an SVG."""
 
-    def drawing(draw):
-        fig, axis = figure()
-        draw(axis)
+    def drawing(draw, *changes):
         file = io.StringIO()
-        fig.savefig(file, format="svg")
-        plt.close(fig)
+        with style.context([STYLE, *changes], after_reset=True):
+            figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
+            draw(*add_panels(figure))
+            figure.savefig(file, format="svg")
         return file.getvalue()
 
     return drawing
@@ -103,8 +104,9 @@ def test_drawing_fault_is_seen(look, drawing, fault, draw):
 
 
 def test_dark_ink_is_seen(look, drawing):
-    light = drawing(lambda axis: axis.set_title("title", color="#1f77b4"))
-    assert "title: " in str(look(darken_svg(light).replace("#1f77b4", "#202020"))["faint"])
+    assert look(drawing(lambda axis: axis.set_title("title"), DARK_STYLE))["faint"] == []
+    dark = drawing(lambda axis: axis.set_title("title", color="#202020"), DARK_STYLE)
+    assert "title: " in str(look(dark)["faint"])
 
 
 def beyond(frame):

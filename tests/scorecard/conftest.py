@@ -2,19 +2,11 @@
 
 import json
 
-import matplotlib.pyplot as plt
 import pytest
 
 from scorecard import record
 from scorecard import run as run_module
 from scorecard.run import VARIABLE, run_facts
-
-
-@pytest.fixture(autouse=True)
-def _closed_figures():
-    """Close what a test has drawn and left open."""
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 
-import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from PIL import Image
@@ -21,9 +20,7 @@ def found(start_run, monkeypatch):
     sources = [BOOK / name for name in ("_toc.yml", "profiles/quick.yml", f"{PAGE}.md")]
     monkeypatch.setattr(render, "source_files", lambda: sources)
     folder = start_run(notebook="ephemeral/four-sources")
-    fig, axis = plt.subplots()
-    axis.plot([0, 1])
-    save_figure("four-sources-line", fig, {"y": [0, 1]}, "A line.", "A rising line.")
+    save_figure("four-sources-line", lambda figure: {"y": [0, 1]}, "A line.", "A rising line.")
     nbformat.write(nbformat.v4.new_notebook(), folder / "notebook.ipynb")
     return collate([folder], profile="paper", complete=False)
 

@@ -4,7 +4,6 @@ import io
 import re
 import xml.etree.ElementTree as ET
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import yaml
@@ -13,6 +12,7 @@ from docutils.core import publish_doctree
 from hypothesis import example, given
 from hypothesis import strategies as st
 from matplotlib.cbook import is_math_text
+from matplotlib.figure import Figure
 from myst_parser.docutils_ import Parser
 
 from scorecard import (
@@ -52,10 +52,8 @@ def shown(markdown):
 
 def drawn(text):
     """Return the characters that Matplotlib draws for a text, mathematics apart."""
-    fig = plt.figure()
-    artist = fig.text(0, 0, text)
+    artist = Figure().text(0, 0, text)
     cleaned, is_math = artist._preprocess_math(text)
-    plt.close(fig)
     return "mathematics" if is_math else cleaned
 
 
@@ -89,12 +87,16 @@ def test_any_words_in_a_figure_are_text(name):
 def test_a_figure_with_odd_names_is_drawn(start_run, name):
     """Beside mathematics too, in the title, the legend and the tick labels of one figure."""
     folder = start_run()
-    fig, axis = plt.subplots()
-    axis.plot([0, 1], label=clean_for_mathtext(name))
-    axis.set_title(f"{clean_for_mathtext(name)}, $M = 1$")
-    axis.set_xticks([0, 1], [clean_for_mathtext(name), clean_for_mathtext(name)])
-    assert len(axis.legend().get_texts()) == 1
-    save_figure("page-curve", fig, {name: [0, 1]}, clean_for_markdown(name), clean_text(name))
+
+    def draw(figure):
+        axis = figure.subplots()
+        axis.plot([0, 1], label=clean_for_mathtext(name))
+        axis.set_title(f"{clean_for_mathtext(name)}, $M = 1$")
+        axis.set_xticks([0, 1], [clean_for_mathtext(name), clean_for_mathtext(name)])
+        assert len(axis.legend().get_texts()) == 1
+        return {name: [0, 1]}
+
+    save_figure("page-curve", draw, clean_for_markdown(name), clean_text(name))
     ET.parse(folder / "figures/page-curve.svg")
     assert list(map(back, pd.read_csv(folder / "figures/page-curve.csv").columns)) == [name]
 
@@ -104,8 +106,7 @@ def test_the_characters_that_would_be_mathematics_are():
     assert is_math_text("$x^2$")
     assert drawn("$x^2$") == "mathematics"
     with pytest.raises(ValueError, match="frac"):
-        plt.figure().text(0, 0, r"$\frac{$").get_window_extent()
-    plt.close("all")
+        Figure().text(0, 0, r"$\frac{$").get_window_extent()
     assert [type(node).__name__ for node in parsed("<script>").children] == ["raw"]
 
 
@@ -178,9 +179,7 @@ def saved(folder, kind):
     """Save names as cells and as heads of columns, and read the file back as text."""
     frame = pd.DataFrame({"name": EVIL, "=x": -1.5, "mixed": [*EVIL[:-1], -2]})
     if kind == "figures":
-        fig, axis = plt.subplots()
-        axis.plot([0, 1])
-        save_figure("page-what", fig, frame, "Names.", "Names.")
+        save_figure("page-what", lambda figure: frame, "Names.", "Names.")
     elif kind == "tables":
         save_table("page-what", frame.set_index("name"), "Names.")
     else:
@@ -202,8 +201,6 @@ def test_files_have_no_formula(start_run, kind):
 
 def test_name_is_saved_unchanged(start_run):
     folder = start_run()
-    fig, axis = plt.subplots()
-    axis.plot([0, 1])
-    save_figure("page-curve", fig, {"name": NAMES}, "Names.", "Names.")
+    save_figure("page-curve", lambda figure: {"name": NAMES}, "Names.", "Names.")
     text = (folder / "figures/page-curve.csv").read_text(encoding="utf-8")
     assert pd.read_csv(io.StringIO(text))["name"].map(back).tolist() == NAMES

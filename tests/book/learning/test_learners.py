@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.instances import random_sources
@@ -115,7 +116,7 @@ def test_loss_saved_as_drawn(monkeypatch):
     monkeypatch.setattr(
         figures,
         "save_figure",
-        lambda id, fig, data, caption, alt, **more: kept.update({id: (data, caption)}),
+        lambda id, draw, caption, alt, **more: kept.update({id: (draw(Figure()), caption)}),
     )
     late = curves(0.0, spread=0.0)
     late = replace(late, expected=np.where(np.arange(400) < 200, late.expected, 0.5))

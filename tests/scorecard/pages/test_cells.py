@@ -32,7 +32,7 @@ def test_folded_cell_has_label(code, said):
         "if is_document_run():\n    record_claims(study.claims(found))\nnumbers.save_counts(found)",
         "# Solutions.\nexercises.of_the_page()\npage.draw_numbers(cells)",
         "for k in (1, 2):\n    save_value(f'a-{k}', k)",
-        "save_figure('a', picture, data, 'It rises.', 'Up.')",
+        "save_figure('a', draw, 'It rises.', 'Up.')",
         "page.save_curve(curve)",
         "if budget == 1:\n    save_value('a', 1)\nelse:\n    save_value('a', 2)",
     ],

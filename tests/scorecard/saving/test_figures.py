@@ -2,31 +2,57 @@
 
 import json
 import re
-import warnings
-from io import BytesIO
+import xml.etree.ElementTree as ET
 
-import matplotlib.pyplot as plt
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from fontTools.ttLib import TTFont
-from matplotlib.artist import Artist
+from matplotlib import style
+from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 from pypdf import PdfReader
 
-from scorecard import figure, save_figure
-from scorecard.run import FORMATS, NARROW, VARIABLE, run_facts
-from scorecard.saving import figures
-from scorecard.saving.figures import freeze_layout, uncover_texts
+from scorecard import (
+    COLOURS,
+    add_legend,
+    add_panels,
+    fold_names,
+    ink,
+    is_narrow,
+    paper,
+    save_figure,
+)
+from scorecard.run import FORMATS, VARIABLE, run_facts
+from scorecard.saving.figures import (
+    DARK_STYLE,
+    INK,
+    NARROW_STYLE,
+    NARROW_WIDTH,
+    PAPER,
+    STYLE,
+    VARIANTS,
+    WIDTH,
+)
 
 DATA = pd.DataFrame({"epoch": [0, 1, 2], "reward": [0.1, 1 / 3, 2.5e-9]})
 
 
+def curve(data=DATA):
+    """Return a function that draws a curve and returns some data."""
+
+    def draw(figure):
+        (axis,) = add_panels(figure)
+        axis.plot(DATA["epoch"], DATA["reward"], label=r"$\gamma_k$")
+        add_legend(figure)
+        return data
+
+    return draw
+
+
 def save(id="page-curve", data=DATA, caption="Reward *rises*.", alt="A rising line.", **options):
-    fig, axis = figure(height=2)
-    axis.plot(DATA["epoch"], DATA["reward"], label=r"$\gamma_k$")
-    axis.legend()
-    return save_figure(id, fig, data, caption, alt, **options)
+    return save_figure(id, curve(data), caption, alt, **options)
 
 
 def files(folder):
@@ -36,7 +62,7 @@ def files(folder):
 def test_a_figure_is_a_set_of_files(start_run):
     folder = start_run()
     save()
-    ends = (*FORMATS, NARROW, "csv", "json")
+    ends = (*FORMATS, *VARIANTS, "csv", "json")
     assert set(files(folder)) == {f"page-curve.{end}" for end in ends}
 
 
@@ -44,27 +70,21 @@ def test_the_same_inputs_give_the_same_bytes(start_run):
     first = start_run("first")
     save()
     second = start_run("second")
-    plt.plot([1, 2], [3, 4])  # what was drawn before leaves no trace
-    plt.close("all")
-    save()
+    with mpl.rc_context({"font.size": 3, "text.color": "red"}):  # which leaves no trace
+        save()
     assert files(first) == files(second)
 
 
-def test_fonts_in_a_pdf_are_outlines_whose_letters_can_be_read(start_run):
+def test_words_of_pdf_can_be_read(start_run):
     folder = start_run()
-    fig, axis = figure(height=2)
-    axis.set_title("Offices fill first")
-    save_figure("page-words", fig, DATA, "Words.", "Words.")
+
+    def draw(figure):
+        add_panels(figure)[0].set_title("Offices fill first")
+        return DATA
+
+    save_figure("page-words", draw, "Words.", "Words.")
     (page,) = PdfReader(folder / "figures" / "page-words.pdf").pages
     assert "Offices fill first" in page.extract_text()
-    fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
-    inner = [font["/DescendantFonts"][0].get_object() for font in fonts if "/ToUnicode" in font]
-    assert inner
-    for one in inner:
-        data = one["/FontDescriptor"]["/FontFile2"].get_data()
-        with TTFont(BytesIO(data)) as font:
-            assert "glyf" in font
-            assert not {"GSUB", "GPOS", "GDEF"} & set(font.keys())
 
 
 def test_the_last_bits_of_a_layout_leave_no_trace(start_run, monkeypatch):
@@ -162,59 +182,150 @@ def test_a_figure_without_data_is_refused(start_run, data):
     save()  # the id is still free
 
 
-def test_a_saved_figure_is_closed_and_shown_by_hand_only(start_run, monkeypatch, tmp_path):
+def test_figure_shown_by_hand_only(start_run, monkeypatch, tmp_path):
     start_run()
     shown = []
     monkeypatch.setattr("IPython.display.display", shown.append)
-    open_before = len(plt.get_fignums())
     save()
     assert shown == []
-    assert len(plt.get_fignums()) == open_before
     monkeypatch.delenv(VARIABLE)
     monkeypatch.chdir(tmp_path)
     run_facts.cache_clear()
     save()
     save()  # a cell may run twice
-    assert len(shown) == 2
+    assert [image.format for image in shown] == ["png", "png"]
     assert (tmp_path / "_output/figures/page-curve.svg").exists()
 
 
-def test_one_warning_names_all_missing_glyphs(start_run, monkeypatch):
-    """By one warning of a notebook, whatever else is warned of; the files are whole."""
+def test_figure_drawn_for_each_screen(start_run):
+    start_run()
+    seen = []
+
+    def draw(figure):
+        seen.append((figure.get_figwidth(), is_narrow(figure), ink(), paper()))
+        return DATA
+
+    save_figure("page-curve", draw, "It rises.", "A line.")
+    pages = (("black", "white"), (INK, PAPER))
+    assert seen == [
+        (width, narrow, *page)
+        for width, narrow in ((WIDTH, False), (NARROW_WIDTH, True))
+        for page in pages
+    ]
+
+
+def test_drawing_with_chance_refused(start_run):
+    start_run()
+    generator = np.random.default_rng(1)
+    with pytest.raises(ValueError, match="draw of the figure"):
+        save_figure("page-curve", lambda figure: {"x": generator.random(2)}, "Chance.", "Points.")
+
+
+def test_finished_figure_refused(start_run):
+    start_run()
+    with pytest.raises(TypeError, match="draw must be a function"):
+        save_figure("page-curve", Figure(), "It rises.", "A line.")
+
+
+# Colours
+
+
+def luminance(colour):
+    parts = np.array(mpl.colors.to_rgb(colour))
+    linear = np.where(parts <= 0.04, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(colour, page):
+    light, dark = sorted((luminance(colour), luminance(page)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("changes", [[], [DARK_STYLE]])
+def test_colours_differ_from_page(changes):
+    with style.context([STYLE, *changes], after_reset=True):
+        values = [mpl.colors.to_hex(name) for name in COLOURS]
+        assert len(set(values)) == len(values)
+        assert min(contrast(value, paper()) for value in values) > 2
+        assert contrast(ink(), paper()) > 12
+        assert values[-1] == mpl.colors.to_hex(ink())
+
+
+def test_dark_drawing_has_no_ink_of_light_one(start_run):
     folder = start_run()
-    monkeypatch.setattr(figures, "warned_glyphs", set())
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for id, name in {"page-one": "新闻", "page-other": "新闻与新", "page-last": "news"}.items():
-            fig, axis = plt.subplots()
-            axis.plot([0, 1], label=name)
-            axis.set_title(name)
-            axis.legend()
-            fig.add_artist(Loud())
-            save_figure(id, fig, {name: [0, 1]}, name, name)
-    said = [str(w.message) for w in caught]
-    lacking = [text for text in said if "glyphs" in text]
-    assert [re.findall("'(.*)'", text) for text in lacking] == [["新闻"], ["与"]]
-    assert not any("Glyph" in text for text in said)
-    assert any("of its own" in text for text in said)
-    assert len(list((folder / "figures").iterdir())) == 3 * 6
+    save()
+    for ending in VARIANTS:
+        text = (folder / "figures" / f"page-curve.{ending}").read_text()
+        ET.fromstring(text)
+        found = set(re.findall("#[0-9a-f]{6}", text))
+        dark = "dark" in ending
+        assert (PAPER in found, "#ffffff" in found) == (dark, not dark), ending
+        assert ("#0072b2" in found) != dark, ending
 
 
-class Loud(Artist):
-    """What warns of something else when it is drawn."""
-
-    def draw(self, renderer):
-        warnings.warn("a warning of its own", stacklevel=1)
+# Narrow screens
 
 
-def test_a_text_that_a_curve_crosses_gets_a_ground_and_no_other():
-    fig, axis = figure()
-    axis.plot([0, 1], [0, 1], label="a curve")
-    crossed, free = axis.text(0.4, 0.5, "on the curve"), axis.text(0.1, 0.8, "beside it")
-    legend = axis.legend(loc="upper right")
-    freeze_layout(fig)
-    uncover_texts(fig)
-    assert crossed.get_bbox_patch() is not None
-    assert free.get_bbox_patch() is None
-    assert legend.get_frame_on()
-    plt.close(fig)
+def narrow_figure(height=3.6):
+    return Figure(figsize=(NARROW_WIDTH, height), layout="constrained")
+
+
+@pytest.mark.parametrize(
+    ("count", "columns", "rows"), [(1, 1, 1), (2, 2, 2), (3, 3, 3), (7, 3, 4), (4, 1, 4)]
+)
+def test_panels_stacked_where_narrow(count, columns, rows):
+    wide = Figure(figsize=(WIDTH, 3.6))
+    assert len(add_panels(wide, count, columns)) == count
+    assert wide.get_figheight() == 3.6
+    narrow = narrow_figure()
+    panels = add_panels(narrow, count, columns, sharex=True)
+    assert len(panels) == len(narrow.axes) == count
+    assert panels[0].get_subplotspec().get_gridspec().nrows == rows
+    assert (narrow.get_figheight() > 3.6) == (columns > 1)
+    labelled = [axis for axis in panels if axis.xaxis.get_tick_params()["labelbottom"]]
+    assert labelled == panels[-min(panels[0].get_subplotspec().get_gridspec().ncols, count) :]
+
+
+def test_legend_above_panels():
+    with style.context([STYLE, NARROW_STYLE], after_reset=True):
+        figure = narrow_figure()
+        (axis,) = add_panels(figure)
+        for marker in "os^":
+            label = f"a policy with a name of many words, {marker}"
+            axis.errorbar([0, 1], [1, 2], yerr=0.1, marker=marker, linestyle="none", label=label)
+        add_legend(figure, title="policy")
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        box = legend.get_window_extent()
+        assert box.x1 <= figure.bbox.width
+        assert box.y0 > axis.get_window_extent().y1
+        assert figure.get_figheight() > 3.6
+        marks = {line.get_marker() for line in legend.findobj(Line2D)}
+        assert {"o", "s", "^"} <= marks
+
+
+def test_long_label_folded_where_narrow():
+    with style.context([STYLE, NARROW_STYLE], after_reset=True):
+        figure = narrow_figure()
+        (axis,) = add_panels(figure)
+        axis.plot([0, 1], label=" ".join(["many words"] * 12))
+        add_legend(figure)
+        figure.draw_without_rendering()
+        assert figure.legends[0].get_window_extent().x1 <= figure.bbox.width
+
+
+def test_long_names_folded_where_narrow():
+    names = ["a long name of a policy, chosen settings", "$x$ of a formula that is not broken"]
+    assert fold_names(Figure(figsize=(WIDTH, 3.6)), names) == names
+    folded = fold_names(narrow_figure(), names)
+    assert [" ".join(name.split()) for name in folded] == names
+    assert ["\n" in name for name in folded] == [True, False]
+
+
+def test_legend_has_each_label_once():
+    figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
+    for axis in add_panels(figure, 2, sharey=True):
+        axis.plot([0, 1], label="index")
+        axis.plot([1, 0], label="greedy")
+    add_legend(figure)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["index", "greedy"]
