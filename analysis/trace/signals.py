@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.checks import Rng, check_choice, check_kind, check_number, check_rng
+from analysis.display import brief
 from analysis.ephemeral.signals.model import each
 from analysis.ephemeral.signals.simulation import (
     ANNOUNCED,
@@ -121,6 +122,7 @@ def play_pings(
     return weeks, run
 
 
+@brief
 @read_only_arrays
 @dataclass(frozen=True)
 class Pings:

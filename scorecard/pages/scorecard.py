@@ -32,7 +32,6 @@ from scorecard.pages.results import (
     PLACEHOLDER,
     BookDirective,
     HtmlElement,
-    ResultRole,
     read_results,
 )
 from scorecard.pages.source_code import find_deciding_function, source_path
@@ -98,13 +97,13 @@ def link_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             doctree += addnodes.index(entries=entries)
 
 
-class CountRole(ResultRole):
+class CountRole(SphinxRole):
     """``{count}`match` ``: the number of outputs of all documents with an outcome.
 
     The outcomes are those of `OUTCOMES`; ``{count}`outputs` `` is the number of all.
     """
 
-    def result(self) -> nodes.Node:
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number as text."""
         data = read_results(self.env.app)
         totals = Counter[str]()
@@ -112,7 +111,7 @@ class CountRole(ResultRole):
             for outcome, counts in _count_outputs(data, document).items():
                 totals[outcome] += sum(counts.values())
         number = {**totals, "outputs": totals.total()}[self.text]
-        return nodes.inline("", str(number), classes=["book-count"])
+        return [nodes.inline("", str(number), classes=["book-count"])], []
 
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
