@@ -106,13 +106,17 @@ def _code_cells(doctree: nodes.document) -> list[nodes.container]:
 
 
 #: HTML that other packages write, and its correction: bibliographies that are no ARIA list, labels
-#: that hide the text of a toggle, header cells without text.
+#: that hide the text of a toggle, header cells without text, attributes that HTML no longer has.
 _REPLACEMENTS = (
     (' role="list" class="citation-list"', ' class="citation-list"'),
     (' role="doc-biblioentry"', ""),
     (' aria-label="Toggle hidden content"', ""),
     ("<th></th>", "<td></td>"),
+    ('<table border="1" class="dataframe">', '<table class="dataframe">'),
+    (' valign="top"', ""),
 )
+#: The style that pandas puts into the body of a page, before each table.
+_STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 _TOGGLE = '<summary><span class="toctree-toggle"'
 _NAMED = '<summary aria-label="Pages of this part">'
 
@@ -123,6 +127,8 @@ def correct_aria_roles(
     """Correct roles and labels in the body of a page (event ``html-page-context``)."""
     for written, fitting in _REPLACEMENTS if "body" in context else ():
         context["body"] = context["body"].replace(written, fitting)
+    if "body" in context:
+        context["body"] = _STYLE.sub("", context["body"])
 
 
 def make_proof_ids_unique(app: Sphinx, doctree: nodes.document) -> None:

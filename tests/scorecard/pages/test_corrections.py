@@ -2,6 +2,8 @@
 
 import re
 
+import pandas as pd
+
 from scorecard.pages.theme import correct_aria_roles, fold_navigation
 
 
@@ -19,6 +21,14 @@ NAVIGATION = (
     '<p aria-level="2" class="caption" role="heading"><span class="caption-text">II</span></p>\n'
     '<ul class="current nav bd-sidenav">\n<li>C</li>\n</ul>\n\n    </div></nav>'
 )
+
+
+def test_tables_of_pandas_have_no_style_of_their_own():
+    table = pd.DataFrame({"a": [1]}, index=["x"])._repr_html_()
+    context = {"body": table}
+    correct_aria_roles(None, "page", "page.html", context, None)
+    assert "<style" in table
+    assert '<div>\n<table class="dataframe">' in context["body"]
 
 
 def test_parts_fold_but_for_that_of_page():
