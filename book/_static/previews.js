@@ -53,7 +53,7 @@
     card.setAttribute("role", "tooltip");
     card.hidden = true;
     document.body.append(card);
-    let shown = null, wanted = null, timer = 0;
+    let shown = null, wanted = null, timer = 0, pointer;
 
     function place(link, x) {
       const lines = [...link.getClientRects()];
@@ -71,6 +71,7 @@
       if (wanted !== link || !content) return;
       hide();
       wanted = shown = link;
+      pointer = x;
       card.replaceChildren(content);
       card.hidden = false;
       if (!link.dataset.definition) link.setAttribute("aria-describedby", card.id);
@@ -112,6 +113,11 @@
     card.addEventListener("pointerleave", () => later(hide, LINGER));
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
     document.addEventListener("pointerdown", ({ target }) => { if (shown && !card.contains(target) && !shown.contains(target)) hide(); });
-    addEventListener("scroll", (event) => { if (shown && !card.contains(event.target)) hide(); }, { capture: true, passive: true });
+    // The card goes with its link, as when focus scrolls it into sight, and closes out of sight.
+    addEventListener("scroll", (event) => {
+      if (!shown || event.target === card) return;
+      const { top, bottom } = shown.getBoundingClientRect();
+      if (bottom < 0 || top > innerHeight) hide(); else place(shown, pointer);
+    }, { capture: true, passive: true });
   });
 })();

@@ -92,6 +92,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!tables.length) return;
   const rows = tables.flatMap((table) => [...table.tBodies[0].rows]);
   const documentOf = (row) => row.querySelector(".book-row").textContent.split(",")[0];
+  if (new Set(rows.map(documentOf)).size < 2) return;
   const bar = document.createElement("form");
   bar.className = "book-filter";
   const select = document.createElement("select");

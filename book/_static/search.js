@@ -14,7 +14,7 @@ var Scorer = {
     Scorer.order ??= [...document.querySelectorAll(".bd-sidebar-primary a.internal")].map((a) => a.getAttribute("href"));
     const place = Scorer.order.indexOf(`${docname}.html`);
     const after = place < 0 ? 2 : place / 100;
-    const around = /^(guide|back)\//.test(docname) ? 5 : 0;
+    const around = /^(guide|back|documents)\//.test(docname) ? 5 : 0;
     return score - after - around - (docname.startsWith("api/") && score < 100 ? 20 : 0);
   },
 };

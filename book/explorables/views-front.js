@@ -25,16 +25,16 @@
         const budget = budgets.reduce((best, next) => (Math.abs(next - state.M) < Math.abs(best - state.M) ? next : best));
         const value = valuesAt(budget), ROW = 40;
         const names = (state.policies === "few" ? FEW : Object.keys(NAMES)).filter((name) => name in value);
-        if (state.policies === "all") names.sort((a, b) => value[a] - value[b]);
+        names.sort((a, b) => value[a] - value[b]);
         const panel = book.panel(width, 68 + ROW * names.length, { range: [0, 1.12 * most], label: "value found / the index policy's" },
           { range: [0, names.length], label: "", ticks: [] }, 12);
+        panel.line([[1, 0], [1, names.length]], colour(6), { dash: "5 4", thick: 1.5 });
         names.forEach((name, n) => {
           const row = names.length - n, shade = name === "feed" ? 2 : name in { index: 1, forgetting: 1, shrunk: 1 } ? 0 : 1;
           panel.label(0, row - 0.38, NAMES[name], { dx: 4 });
           panel.cell([0, row - 0.48], [value[name], row - 0.92], colour(shade));
           panel.label(value[name], row - 0.82, said(value[name], 2), { dx: 5, weight: 600 });
         });
-        panel.line([[1, 0], [1, names.length]], colour(6), { dash: "5 4", thick: 1.5 });
         const above = names.filter((name) => !["index", "feed"].includes(name) && value[name] > 1);
         const passed = above.length ? `${listed(above.map((name) => NAMES[name]))} ${above.length > 1 ? "find" : "finds"} more than the index` : "No other rule that does not look into sources finds more than the index";
         const nearest = budget === state.M ? "" : `${said(state.M)} was not measured, ${said(budget)} is nearest. `;
