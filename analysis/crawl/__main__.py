@@ -210,6 +210,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--dated", metavar="URL", action="append", help="sitemap, OPML or feed that dates feeds "
         "of the list; read once in a round; may be given several times")  # fmt: skip
     add = parser.add_argument
+    add("--logins", metavar="FILE", help="logins: on each line address, user and password")
     add("--local", action="store_true", help="fetch from addresses of your own network, too")
 
 

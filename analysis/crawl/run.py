@@ -53,6 +53,7 @@ from analysis.crawl.fetching.requests import Job
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.state import DAY, FORBIDDEN, FOUND, Outcome
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
+from analysis.crawl.settings import read_logins
 from analysis.crawl.signals.service import read_callback, read_listen
 from analysis.crawl.storage.progress import FEEDS, read_feeds
 from analysis.crawl.storage.store import LAST_EPOCHS, Store
@@ -214,6 +215,9 @@ def _address(place: str, url: str) -> str:
         parts = urlsplit(url.strip())
         if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
             raise ValueError("it must begin with http:// or https:// and a host")
+        if "@" in parts.netloc:
+            url = url.replace(parts.netloc.rpartition("@")[0], "...")
+            raise ValueError("user and password belong into the file of --logins")
         if re.search(r"\s", url.strip()):
             raise ValueError("it must have no spaces")
         return plain_address(url)
@@ -641,6 +645,7 @@ def run(options: argparse.Namespace) -> int:
             "CRAWL_POLICY": POLICIES[chosen["policy"]],
             "CRAWL_MAX_AGE": max_age,
             "CRAWL_LOG_EPOCHS": max(LOGGED // budget, LAST_EPOCHS),
+            "CRAWL_LOGINS": options.logins,
             "CRAWL_CALLBACK": options.callback,
             "CRAWL_LISTEN": options.listen,
             "CRAWL_PING_FILE": options.pings,
@@ -687,6 +692,11 @@ def _check_signals(options: argparse.Namespace) -> None:
                 check(text)
             except ValueError as error:
                 raise ValueError(f"--{name} {error}") from None
+    if options.logins:
+        try:
+            read_logins(options.logins)
+        except ValueError as error:
+            raise ValueError(str(error).replace("CRAWL_LOGINS", "--logins")) from None
     for url in options.dated or ():
         _address("--dated", url)
     if options.listen and not options.callback:

@@ -66,6 +66,7 @@ from analysis.crawl.settings import (
     crawl_settings,
     ends_in_newline,
     file_version,
+    read_logins,
     read_sources,
 )
 from analysis.crawl.signals.service import PART, Signals
@@ -180,6 +181,7 @@ class EpochScheduler(BaseScheduler):
             longest_rest=given.longest_rest,
             longest_fresh=given.longest_fresh,
             local_addresses=given.local_addresses,
+            logins=read_logins(settings["CRAWL_LOGINS"]) if settings["CRAWL_LOGINS"] else None,
         )
         self._version = self._unfinished = file_version(given.sources)
         listed = read_sources(given.sources, given.needs_rates)

@@ -28,6 +28,8 @@ CRAWL_MAX_AGE          age in epochs from which on a source comes first (if the 
 CRAWL_LOG_EPOCHS       last epochs whose fetches the log has one by one (1000); of older
                        ones it has counts by day
 CRAWL_LOCAL_ADDRESSES  whether addresses outside the public internet are fetched (no)
+CRAWL_LOGINS           file of logins (HTTP Basic), which only its owner may read: on each line the
+                       address of a source, user and password, parted by spaces (none)
 CRAWL_CALLBACK         address at which hubs (WebSub) and senders of pings reach the crawl, such
                        as https://me.example/feeds (none: no hub is asked)
 CRAWL_LISTEN           address and port of this machine to which it leads (127.0.0.1:8090)
@@ -39,6 +41,7 @@ CRAWL_DATED_PAGES      addresses of sitemaps, OPML or feeds that date the feeds 
 
 from __future__ import annotations
 
+import base64
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -240,6 +243,37 @@ def read_sources(path: str | PathLike[str], rates: bool = True) -> SourceList:
     return SourceList(sources, list(rows), **intervals)
 
 
+def read_logins(path: str | PathLike[str]) -> dict[str, str]:
+    """Return the header ``Authorization`` of each source with a login, by its address.
+
+    Raises ValueError, without what the file holds, if others may read it or a line is wrong.
+    """
+    checked = Path(check_file("CRAWL_LOGINS", path))
+    if checked.stat().st_mode & 0o077:
+        raise ValueError(f"CRAWL_LOGINS must be for its owner alone: chmod 600 {checked}")
+    logins = {}
+    try:
+        lines = checked.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(f"CRAWL_LOGINS must be in UTF-8: {checked}") from None
+    for number, line in enumerate(lines, 1):
+        words = line.strip().split(maxsplit=2)
+        if not words or words[0].startswith("#"):
+            continue
+        try:
+            address = _source_address(words[0])
+        except ValueError:
+            address = ""
+        if len(words) < 3 or not address or ":" in words[1]:
+            raise ValueError(
+                f"CRAWL_LOGINS, {checked}, line {number}: an address without a login, a user "
+                "without a colon and a password are needed, parted by spaces"
+            )
+        secret = base64.b64encode(f"{words[1]}:{words[2]}".encode()).decode()
+        logins[address] = f"Basic {secret}"
+    return logins
+
+
 def _intervals(path: str | PathLike[str], frame: pd.DataFrame, name: str) -> Floats:
     """Return the seconds of a column of intervals, NaN where it is empty or there is none."""
     seconds = np.full(len(frame), np.nan)
@@ -258,8 +292,8 @@ def _source_address(url: str) -> str:
     parts = urlsplit(url.strip())
     if "@" in parts.netloc:
         raise ValueError(
-            "url must have no user and password, which would stand in logs and files; Scrapy takes "
-            "them as the spider's attributes http_user, http_pass and http_auth_domain"
+            "url must have no user and password, which would stand in logs and files: they belong "
+            "into the file of CRAWL_LOGINS (--logins)"
         )
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError(f"url must be http(s), got {url!r:.200}")

@@ -1,5 +1,6 @@
 """Times of requests to a host; which addresses are of one host, and which are local."""
 
+import base64
 import dataclasses
 import re
 import sqlite3
@@ -787,6 +788,97 @@ def test_source_of_a_removed_duplicate_returns(tmp_path, clock):
     write_sources(tmp_path / "s.csv", some_sources(1), urls)
     asked = [url for _, url in crawl_for(scheduler, clock, 480, answer)]
     assert target in asked
+
+
+def write_logins(tmp_path, text, mode=0o600):
+    path = tmp_path / "logins"
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+def test_login_goes_to_its_own_host(tmp_path, clock, caplog):
+    """Not to robots.txt, another feed or another host; nor to logs, state and list."""
+    urls = ["http://127.0.0.1/a", "http://127.0.0.1/b", "http://127.0.0.2/c"]
+    logins = write_logins(tmp_path, f"# mine\n\n{urls[0]} me  a pass word \n{urls[2]} you x:y\n")
+    caplog.set_level("DEBUG")
+    folder = tmp_path / "state"
+    scheduler = opened(tmp_path, urls, CRAWL_BUDGET=3, CRAWL_LOGINS=logins, JOBDIR=str(folder))
+    sent = {}
+    for _ in range(400):
+        clock.now += 0.25
+        while (request := scheduler.next_request()) is not None:
+            sent[request.url] = request.headers.get("Authorization")
+            away = {"Location": "http://127.0.0.3/c"} if request.url == urls[2] else {}
+            status = 302 if away else 404 if "robots" in request.url else 200
+            response = Response(request.url, status, away, b"<rss/>", request=request)
+            list(request.callback(response))
+    assert sent.pop(urls[0]) == b"Basic " + base64.b64encode(b"me:a pass word")
+    assert sent.pop(urls[2]) == b"Basic " + base64.b64encode(b"you:x:y")
+    assert "http://127.0.0.3/c" in sent
+    assert set(sent.values()) == {None}
+    scheduler.close("finished")
+    kept = b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
+    for secret in ("pass word", base64.b64encode(b"me:a pass word").decode()):
+        assert secret not in caplog.text
+        assert secret.encode() not in kept
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "words"),
+    [
+        ("http://a.example/ me secret", 0o644, "chmod 600"),
+        ("http://a.example/ me secret", 0o620, "chmod 600"),
+        ("http://a.example/ secret", 0o600, "line 1"),
+        ("\nhttp://me:secret@a.example/ me secret", 0o600, "line 2"),
+        ("http://a.example/ a:b secret", 0o600, "line 1"),
+        ("ftp://a.example/ me secret", 0o600, "line 1"),
+    ],
+)
+def test_wrong_logins_are_named(tmp_path, clock, text, mode, words):
+    with pytest.raises(ValueError, match="CRAWL_LOGINS") as refused:
+        opened(tmp_path, ["http://127.0.0.1/"], CRAWL_LOGINS=write_logins(tmp_path, text, mode))
+    assert words in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+def new_address(target, feed=b""):
+    space = b'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"'
+    moved = b"<itunes:new-feed-url> %s </itunes:new-feed-url>" % target.encode()
+    return b"<rss %s><channel>%s%s</channel></rss>" % (space, moved, feed)
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_new_feed_url_is_followed_if_it_works(tmp_path, clock, works):
+    """A feed that says it has moved is fetched there for good, or asked there once."""
+    old, new = "http://127.0.0.1/old", "http://127.0.0.2/new"
+
+    def answer(url):
+        if "robots" in url:
+            return 404, {}, b""
+        if url == new:
+            return (200, {}, b"<rss/>") if works else (200, {}, b"<html/>")
+        return 200, {}, new_address(new)
+
+    scheduler = opened(tmp_path, [old, "http://127.0.0.3/"], CRAWL_BUDGET=2)
+    fetched = pages(crawl_for(scheduler, clock, 400, answer))
+    asked = [url for _, url in fetched if "0.3" not in url]
+    assert asked[:2] == [old, new]
+    assert asked.count(old if works else new) == 1
+    assert len(asked) > 8
+
+
+@pytest.mark.parametrize(
+    "target", ["", "ftp://127.0.0.2/x", "http://127.0.0.1:0/", "javascript:1", "http://u:p@127.0.0.2/",
+               "http://127.0.0.1/old", "http://127.0.0.3/"]
+)  # fmt: skip
+def test_odd_new_addresses_change_nothing(tmp_path, clock, target):
+    old, other = "http://127.0.0.1/old", "http://127.0.0.3/"
+    answer = answers(feed=new_address(target))
+    scheduler = opened(tmp_path, [old, other], CRAWL_BUDGET=2)
+    requested = [url for _, url in pages(crawl_for(scheduler, clock, 200, answer))]
+    assert set(requested) == {old, other}
+    assert requested.count(old) >= 4
 
 
 def test_feeds_are_preferred_to_pages(tmp_path, clock):

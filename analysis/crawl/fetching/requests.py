@@ -149,6 +149,8 @@ class Requests:
         Longest time for which a reply counts as fresh, in seconds.
     local_addresses : bool
         Whether addresses of local networks are allowed.
+    logins : mapping of str to str, optional
+        Header ``Authorization`` of sources with a login, sent to their own host alone.
 
     Attributes
     ----------
@@ -169,8 +171,10 @@ class Requests:
         longest_rest: float,
         longest_fresh: float,
         local_addresses: bool,
+        logins: Mapping[str, str] | None = None,
     ) -> None:
         settings = crawler.settings
+        self._logins = dict(logins or {})
         self._crawl, self._reader, self._virtual = crawl, reader, virtual
         self._crawler = crawler
         # A reader of the user's own may be one that no other process can load.
@@ -323,6 +327,9 @@ class Requests:
         if job.source in self._crawl.frontier.number:
             memory = self._crawl.frontier.memory[self._crawl.frontier.number[job.source]]
             headers |= Memory.read(memory).conditions(job.url)
+        login = self._logins.get(job.source)
+        if login and authority_of(job.url) == authority_of(job.source):
+            headers["Authorization"] = login
         if self._virtual:
             headers[TIME_HEADER] = f"{self._crawl.now():.0f}"
         return Request(

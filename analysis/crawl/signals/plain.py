@@ -60,7 +60,8 @@ def pinged_addresses(method: str, query: str, kind: str, body: bytes) -> list[st
     >>> pinged_addresses("POST", "", "application/json", b'{"urlList": ["http://a.example/1"]}')
     ['http://a.example/1']
     """
-    if method == "GET" or "x-www-form-urlencoded" in kind:
+    is_json = body.lstrip()[:1] == b"{"  # whatever the header says
+    if method == "GET" or ("x-www-form-urlencoded" in kind and not is_json):
         text = query if method == "GET" else body.decode("utf-8", "replace")
         try:
             fields = parse_qs(text, max_num_fields=20)
@@ -70,7 +71,7 @@ def pinged_addresses(method: str, query: str, kind: str, body: bytes) -> list[st
         if not named:
             raise Refused("url is missing")
         return named
-    if body.lstrip()[:1] == b"{":
+    if is_json:
         try:
             listed = json.loads(body)["urlList"]
         except (ValueError, KeyError, TypeError, RecursionError):

@@ -34,6 +34,8 @@ def param(url):
          [A, B]),
         ("POST", "", "application/json", json.dumps({"urlList": [A, B, 3]}).encode(), [A, B]),
         ("POST", "", "application/x-www-form-urlencoded", b"url=http://b.example/", [B]),
+        ("POST", "", "application/x-www-form-urlencoded", b' {"urlList": ["http://a"]}',
+         ["http://a"]),
         ("POST", "", "text/xml", CALL.format("ping", param(B)).encode(), [B]),
         ("POST", "", "text/xml", CALL.format("extendedPing", param(B) + param(A)).encode(), [B, A]),
     ],
