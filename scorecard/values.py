@@ -1,132 +1,58 @@
-"""Parsing of values that a reader types, in YAML on the command line or in a file."""
+"""Texts that a reader types: assignments on the command line, and files of them.
+
+Every value stays a text here; `scorecard.running.parameters` reads it by the type that the page
+declares.
+"""
 
 from __future__ import annotations
 
 import difflib
-import math
-import re
 import shlex
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
 from analysis.checks import check_file
-
-#: Greatest depth of nested lists and mappings.
-MAX_DEPTH = 20
-_TAG = "tag:yaml.org,2002:"
 
 
 class ParameterError(ValueError):
     """A parameter that a notebook does not accept, with the name and the allowed values."""
 
 
-class Loader(yaml.SafeLoader):
-    """A PyYAML loader for the core schema of YAML 1.2 (https://yaml.org/spec/1.2.2, section 10.3).
-
-    PyYAML resolves scalars as YAML 1.1 does, where ``1:30`` is 90, ``1_0`` is 10, ``010`` is 8 and
-    ``on`` is true. This loader keeps its scanner and parser, and replaces its resolvers and
-    constructors: what the core schema does not have (dates, merge keys, other tags) is a string, or
-    an error. Keys must be strings and unique; aliases and deep nesting are errors.
-    """
-
-    yaml_implicit_resolvers: ClassVar = {}  # type: ignore[misc]
-    yaml_constructors: ClassVar = {
-        _TAG + "str": yaml.SafeLoader.construct_scalar,
-        _TAG + "seq": yaml.SafeLoader.construct_yaml_seq,
-        _TAG + "map": yaml.SafeLoader.construct_yaml_map,
-        None: yaml.SafeLoader.construct_undefined,
-    }
+class _Texts(yaml.BaseLoader):
+    """PyYAML's loader that leaves all scalars as texts; a name stands once, aliases nowhere."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Return the next node; raise an error for aliases, unnamed tags and deep nesting."""
-        self.depth: int = getattr(self, "depth", 0) + 1
-        event = self.peek_event()
-        if isinstance(event, yaml.AliasEvent) or event.tag == "!" or self.depth > MAX_DEPTH:
-            reason = (
-                f"aliases, tags without a name and more than {MAX_DEPTH} levels are not allowed"
-            )
-            raise _yaml_error(reason, event)
-        node: yaml.Node | None = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
+        """Return the next node; raise an error for an alias, which could grow without bound."""
+        if self.check_event(yaml.AliasEvent):
+            raise _yaml_error("aliases are not allowed", self.peek_event())
+        return super().compose_node(parent, index)
 
-    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
-        """Return a mapping with string keys; raise an error for a key given twice."""
-        if not isinstance(node, yaml.MappingNode):
-            raise _yaml_error("'name: value' lines were expected", node)
-        values: dict[Hashable, Any] = {}
-        for key, value in node.value:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """Return a mapping; raise an error for a name given twice, or one that is no word."""
+        names: set[str] = set()
+        for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _yaml_error("a name must be a word, not a list", key)
-            if key.value in values:
+            if key.value in names:
                 raise _yaml_error(f"{key.value} is given twice", key)
-            values[key.value] = self.construct_object(value, deep=True)
-        return values
+            names.add(key.value)
+        return super().construct_mapping(node, deep=True)
 
 
 def _yaml_error(problem: str, node: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
-def _add_scalar(kind: str, pattern: str, first: str, read: Callable[[str], Any]) -> None:
-    """Register a tag's resolver and constructor: plain scalars that match a pattern."""
-    syntax = re.compile(pattern)
-
-    def construct(loader: Loader, node: yaml.ScalarNode) -> Any:
-        text: str = loader.construct_scalar(node)
-        if not syntax.fullmatch(text):
-            raise _yaml_error(f"{text!r:.40} is no {kind}", node)
-        try:
-            return read(text)
-        except ValueError:
-            raise _yaml_error("the number is too large", node) from None
-
-    Loader.add_implicit_resolver(_TAG + kind, re.compile(rf"(?:{pattern})\Z"), [*first, ""])
-    Loader.add_constructor(_TAG + kind, construct)
-
-
-def _float(text: str) -> float:
-    value = float(re.sub(r"\.(?=[inIN])", "", text))
-    if math.isinf(value) and "inf" not in text.lower():
-        raise ValueError
-    return value
-
-
-# The order matters: the text of an integer also matches the pattern of a float.
-_add_scalar("null", r"~|null|Null|NULL|", "~nN", lambda text: None)
-_add_scalar(
-    "bool", r"true|True|TRUE|false|False|FALSE", "tTfF", lambda text: text.lower() == "true"
-)
-_add_scalar(
-    "int",
-    r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
-    "-+0123456789",
-    lambda text: int(text, 0 if text[1:2] in {"o", "x"} else 10),
-)
-_add_scalar(
-    "float",
-    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
-    "-+.0123456789",
-    _float,
-)
-
-
-def parse_value(text: str) -> Any:
-    """Return the value of a YAML text."""
-    return yaml.load(text, Loader)
-
-
 def parse_assignments(text: str) -> dict[str, Any]:
-    """Read ``"budget=2 horizon=200"`` or ``"@file.yml"`` into parameters; values are YAML.
+    """Read ``"budget=2 horizon=200"`` or ``"@file.yml"`` into texts by name.
 
     Raises ParameterError if a piece is not of the form name=value, or the file cannot be read.
     """
     if text.startswith("@"):
-        return read_values(Path(text[1:]))
+        return read_texts(Path(text[1:]))
     try:
         pieces = shlex.split(text)
     except ValueError as error:
@@ -138,25 +64,25 @@ def parse_assignments(text: str) -> dict[str, Any]:
             raise ParameterError(f"parameters must read 'name=value name=value', got {piece!r:.80}")
         if name in values:
             raise ParameterError(f"{name} is given twice")
-        try:
-            values[name] = parse_value(value)
-        except yaml.YAMLError as error:
-            hint = ": write a list without blanks" if value.startswith("[") else ""
+        if value.startswith("[") and not value.endswith("]"):
             raise ParameterError(
-                f"{name} must be a YAML value, got {value!r:.80} ({_describe_error(error)}){hint}"
-            ) from None
+                f"{name} must be a list in brackets, got {value!r:.80}: write a list without blanks"
+            )
+        values[name] = value
     return values
 
 
-def read_values(path: Path) -> dict[str, Any]:
-    """Read a file of ``name: value`` lines.
+def read_texts(path: Path) -> dict[str, Any]:
+    """Read a file of ``name: value`` lines; all values are texts, or lists or mappings of these.
 
     Raises ParameterError naming the file and the place in it.
     """
     try:
-        content = yaml.load(Path(check_file("file", path)).read_text(encoding="utf-8"), Loader)
+        content = yaml.load(Path(check_file("file", path)).read_text(encoding="utf-8"), _Texts)
     except yaml.YAMLError as error:
         raise ParameterError(f"{path}: cannot be read: {_describe_error(error)}") from None
+    except RecursionError:
+        raise ParameterError(f"{path}: cannot be read: it is nested too deeply") from None
     except (OSError, ValueError) as error:
         raise ParameterError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):

@@ -49,7 +49,7 @@ from scorecard.fill import compile_template, parse_template
 from scorecard.prints import FOLDER as PUBLISHED
 from scorecard.prints import Printed, printed_rows
 from scorecard.record import WORDS, Claim
-from scorecard.values import read_values
+from scorecard.values import read_texts
 
 VERDICTS = (
     "matches", "matches under", "within the interval", "explained", "differs", "not determined",
@@ -402,7 +402,7 @@ def read_entries(document: str) -> dict[str, Entry]:
     if not path.exists():
         return {}
     by_id: dict[str, Entry] = {}
-    content = read_values(path)
+    content = read_texts(path)
     for page, rows in content.items():
         for names, fields in _check_mapping(f"{path.name}: {page}", rows).items():
             where = f"{path.name}: {names}"

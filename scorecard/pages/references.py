@@ -32,7 +32,7 @@ from scorecard.pages.results import read_results
 from scorecard.paths import BOOK
 from scorecard.run import write_json
 from scorecard.running.notebooks import source_files
-from scorecard.values import read_values
+from scorecard.values import read_texts
 
 INDEX = "references.json"
 #: Reference targets: kind -> label -> (page, anchor, link text).
@@ -330,7 +330,7 @@ def add_subjects(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def setup_terms(app: Sphinx) -> None:
     """Register the event handlers."""
-    app.add_config_value("book_subjects", read_values(BOOK / "_search.yml"), "html")
+    app.add_config_value("book_subjects", read_texts(BOOK / "_search.yml"), "html")
     app.connect("doctree-read", store_entries)
     app.connect("doctree-resolved", add_subjects)
     app.connect("doctree-resolved", link_page_terms)

@@ -20,6 +20,7 @@ the reason; `parameters` has what it may consist of:
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import re
@@ -32,12 +33,22 @@ from typing import Any
 
 import jupytext
 import yaml
+from pydantic import BaseModel
 
 from analysis.checks import check_file
 from scorecard.paths import BOOK
 from scorecard.running.kernels import COMPILATION
-from scorecard.running.parameters import CHOICES, INTERVAL, LISTS, ROWS, TYPES, Parameter, Relation
-from scorecard.values import ParameterError, parse_value, read_values, suggest_name
+from scorecard.running.parameters import (
+    CHOICES,
+    INTERVAL,
+    LISTS,
+    ROWS,
+    TYPES,
+    Parameter,
+    Relation,
+    make_model,
+)
+from scorecard.values import ParameterError, read_texts, suggest_name
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
 _RELATION = re.compile(r"# relation: (?P<text>[^;]+); (?P<reason>.+)")
@@ -119,6 +130,11 @@ class Notebook:
             declared.append(relation)
         return declared
 
+    @cached_property
+    def model(self) -> type[BaseModel]:
+        """The parameters as a pydantic model, whose JSON schema is public."""
+        return make_model(self.name, self.parameters.values(), self.relations)
+
     @property
     def _declarations(self) -> list[str]:
         """The lines of the parameters cell."""
@@ -177,7 +193,13 @@ class Notebook:
                 f"{self.path.name}: a line of the parameters cell must read "
                 f"'name: type = default  # unit; range; description', got {line!r}"
             )
-        default = parse_value(match["default"])
+        try:
+            default = ast.literal_eval(match["default"])
+        except (ValueError, SyntaxError):
+            raise ParameterError(
+                f"{self.path.name}: the default of {match['name']} must be a number, a text or a "
+                f"list in Python's notation, got {match['default']!r}"
+            ) from None
         unit, allowed, description = (text.strip() for text in parts)
         is_range = allowed == "any" or INTERVAL.fullmatch(allowed) or CHOICES.fullmatch(allowed)
         if match["name"] not in FILES and not is_range:
@@ -288,7 +310,7 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
 
     Raises ParameterError if the profile cannot be read or names an unknown notebook.
     """
-    values = read_values(BOOK / "profiles" / f"{profile}.yml")
+    values = read_texts(BOOK / "profiles" / f"{profile}.yml")
     notebooks = all_notebooks()
     for name in values:
         _check_name(name, notebooks)
@@ -303,7 +325,7 @@ def read_statistics() -> dict[str, dict[str, Any]]:
     number of notebooks that gave the same bytes ``again``, and of ``all``.
     """
     path = BOOK / "profiles" / "builds.yml"
-    return read_values(path) if path.exists() else {}
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def read_seconds(profile: str, name: str) -> float | None:
@@ -360,9 +382,9 @@ def check_together(name: str, table: Sized | None, parameters: Mapping[str, Any]
     `table`: what was read from the reader's own file, None without one; `parameters`: with the
     paths of the files, or empty texts.
     """
-    if check := read_values(BOOK / "_tables.yml").get("together", {}).get(name):
+    if check := read_texts(BOOK / "_tables.yml").get("together", {}).get(name):
         resolve_name(check)(table, parameters)
 
 
 def _table_reader(parameter: str, what: str) -> Any:
-    return resolve_name(read_values(BOOK / "_tables.yml")[parameter][what])
+    return resolve_name(read_texts(BOOK / "_tables.yml")[parameter][what])

@@ -9,7 +9,7 @@ from docutils.core import publish_doctree
 from scorecard.collate import DATA
 from scorecard.pages.references import Entry, link_terms, read_glossary
 from scorecard.paths import BOOK
-from scorecard.values import read_values
+from scorecard.values import read_texts
 from tests.scorecard.publishing.build import build_site
 
 TERMS = {
@@ -79,7 +79,7 @@ def test_page_shows_definition(tmp_path):
 
 
 def test_search_terms_lead_to_pages():
-    subjects = read_values(BOOK / "_search.yml")
+    subjects = read_texts(BOOK / "_search.yml")
     assert [page for page in subjects if not (BOOK / f"{page}.md").exists()] == []
     names = [name.lower() for page in subjects.values() for name in page]
     assert len(names) == len(set(names)) > 20
