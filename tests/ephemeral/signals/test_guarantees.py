@@ -106,13 +106,15 @@ def test_early_truth_breaks_bound():
 
 
 def test_odds_of_death_are_an_integral():
-    rng = np.random.default_rng(3)
+    rng, above = np.random.default_rng(3), 0
     for _ in range(1000):
         rate, death = 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-4, 1)
         silence = silence_until_death(rate, death)
         died = quad(lambda x, a=rate, b=death: b * np.exp(-(a + b) * x), 0, silence)[0]
         assert died / np.exp(-(rate + death) * silence) == pytest.approx(1, rel=1e-6)
         assert false_alarm_rate(rate, death) <= 1.0541 * death
+        above += false_alarm_rate(rate, death) > death
+    assert above > 100  # "never more often than it dies" would be false
     assert silence_until_death(0.045, 1 / (90 * 24)) == pytest.approx(101, abs=0.5)
     most = max(false_alarm_rate(x, 1.0) for x in np.linspace(10, 30, 200))
     assert most == pytest.approx(1.054, abs=1e-3)
@@ -128,7 +130,7 @@ def test_false_alarms_of_living_hub():
 
 def test_identical_sources_earn_cycle():
     """A source is crawled at its next ping or at age d, whichever comes first."""
-    rng = np.random.default_rng(5)
+    rng, false_pings_cost = np.random.default_rng(5), 0
     for _ in range(1000):
         recall, precision = rng.random(), 10 ** rng.uniform(-1.5, 0)
         mu, rate = 10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-2, 1)
@@ -148,6 +150,9 @@ def test_identical_sources_earn_cycle():
         by_pings = -np.expm1(-psi * d) * precision  # each announced item is taken at once
         reward = (early + np.exp(-psi * d) * found(d) + by_pings) / cycle / rate
         assert even_crawls_reward(recall, psi, mu, n) == pytest.approx(reward, rel=1e-5)
+        honest = even_crawls_reward(recall, rate * recall, mu, n)
+        false_pings_cost += honest > reward * (1 + 1e-4)
+    assert false_pings_cost > 300
     assert even_crawls_reward(0.0, 0.0, 1.0, 2.0) == pytest.approx(2 * -np.expm1(-0.5))
 
 
@@ -173,13 +178,17 @@ def rewards_of_crawls(items, decay, crawled):
 
 
 def test_more_crawls_never_earn_less():
-    rng = np.random.default_rng(7)
+    rng, falls = np.random.default_rng(7), 0
     for _ in range(1000):
         items, crawled = np.sort(rng.random(20)), rng.random(rng.integers(1, 10))
         more = np.append(crawled, rng.random(rng.integers(1, 5)))
         decay = 10 ** rng.uniform(-1, 2)
         less, reward = (rewards_of_crawls(items, decay, times) for times in (crawled, more))
         assert reward >= less - 1e-12
+        # For worths that rise while they wait it would be false.
+        rising, more_rising = (rewards_of_crawls(items, -decay, times) for times in (crawled, more))
+        falls += more_rising < rising
+    assert falls > 300
 
 
 def test_floor_fails_in_step():

@@ -12,7 +12,7 @@ from analysis.ephemeral.signals.index import (
     signal_law,
 )
 from analysis.ephemeral.signals.model import Signals
-from analysis.ephemeral.stochastic.index import lattice_index
+from analysis.ephemeral.stochastic.index import lattice_chain, lattice_index
 
 
 def drawn_signals(rng, count):
@@ -74,7 +74,7 @@ def test_closed_form_equals_first_passages():
         axis=1,
     )
     found = one_ping_index(signals, worth)
-    compared = 0
+    compared = beyond = 0
     for arm, row in enumerate(worth):
         for y, index in zip(row, found[arm], strict=True):
             expected = index_from_first_passages(signals, arm, np.longdouble(y))
@@ -82,7 +82,12 @@ def test_closed_form_equals_first_passages():
                 continue
             compared += 1
             assert index == pytest.approx(expected, rel=2e-7, abs=1e-15)
+            # The form above u* (1 - r) is another one below it.
+            other = y * -np.expm1(-signals.sources.decay[arm])
+            other /= -np.expm1(-signals.sources.decay[arm] - signals.ping_rate[arm])
+            beyond += y < most[arm] and abs(other - expected) > 1e-3 * expected
     assert compared > 1500
+    assert beyond > 300
 
 
 def test_printed_constants_of_the_closed_form():
@@ -142,6 +147,97 @@ def test_precision_is_granularity():
         assert np.abs(off).max() > 1e-3
 
 
+def transform_by_quadrature(rate, jump, decay, steady, at):
+    """E exp(-at U): a constant, and pings at uniform times of an epoch that fade until its end."""
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    worth = jump * np.exp(-decay * (nodes + 1) / 2)
+    return np.exp(-at * steady + rate * (np.expm1(-at * worth) * weights).sum() / 2)
+
+
+def test_law_of_signals_is_that_of_reliable_ones():
+    """The law at (Lambda, xi, r, p), against quadrature at (Lambda/p, p xi, r, 1)."""
+    rng = np.random.default_rng(7)
+    other = 0
+    for _ in range(1000):
+        decay, pings = 10 ** rng.uniform(-3, 0.5), 10 ** rng.uniform(-1, 0.7)
+        recall, precision = rng.uniform(0.05, 1), 10 ** rng.uniform(-1.3, 0)
+        rate = pings * precision / recall
+        signals = Signals(Sources([rate], [1.0], [decay]), recall, precision)
+        end = rate + 12 * precision * np.sqrt(pings) + 4 * precision
+        law = signal_law(signals, 0, end / 800, 800)
+        steady = rate * (1 - recall) * -np.expm1(-decay) / decay
+        for at in (0.3 / rate, 1.0 / rate):
+            found = law @ np.exp(-at * end / 800 * np.arange(800))
+            reliable = transform_by_quadrature(
+                rate / precision * recall, precision, decay, steady, at
+            )
+            assert found == pytest.approx(reliable, abs=1e-3)
+            coarser = transform_by_quadrature(rate * recall, 1.0, decay, steady, at)
+            other += abs(coarser - found) > 1e-2  # precision alone, without the finer worth
+    assert other > 500
+
+
+def passive_set(chain, law, state, charge):
+    """States in which it is best to wait at a charge, by policy iteration on the average reward."""
+    size = state.size
+    crawl = np.arange(size) > 0
+    for _ in range(100):
+        moves = np.where(crawl[:, None], law, chain)
+        reward = np.where(crawl, state - charge, 0.0)
+        matrix = np.eye(size) - moves
+        matrix[:, 0] = 1.0  # the gain in the place of the first bias, which is 0
+        bias = np.linalg.solve(matrix, reward)
+        bias[0] = 0.0
+        gain = state - charge + law @ bias - chain @ bias
+        better = np.where(np.abs(gain) < 1e-9, crawl, gain > 0)
+        if (better == crawl).all():
+            return ~crawl
+        crawl = better
+    raise AssertionError("policy iteration must end")
+
+
+def test_sources_with_pings_are_indexable():
+    """Waiting sets are intervals from 0 that grow with the charge, and end where the index says."""
+    rng = np.random.default_rng(8)
+    size, content = 40, 0
+    for _ in range(1000):
+        decay, rate = 10 ** rng.uniform(-1.5, 0.3), 10 ** rng.uniform(-1, 0.7)
+        recall, precision = rng.uniform(0.1, 1), 10 ** rng.uniform(-1, 0)
+        signals = Signals(Sources([rate], [decay / rate], [decay]), recall, precision)
+        jump = float(signals.jump[0])
+        step = (1 + max(4 * jump * np.sqrt(signals.ping_rate[0] / decay / 2), 2 * jump)) / size
+        law, alpha = signal_law(signals, 0, step, size), float(signals.sources.alpha[0])
+        chain, state = lattice_chain(alpha, law), step * np.arange(size)
+        index = lattice_index(alpha, float(signals.sources.u[0]), law, step)[0]
+        assert (np.diff(index) > -1e-9).all()
+        chain[:, -1] += 1 - chain.sum(axis=1)
+        law[-1] += 1 - law.sum()
+        place = int(rng.integers(1, size // 2))
+        waits = passive_set(chain, law, state, (index[place] + index[place + 1]) / 2)
+        count = int(waits.sum())
+        assert waits[:count].all()
+        assert abs(count - place - 1) <= 1  # what leaves the lattice moves its index a little
+        by_content = whittle_index(signals.sources, state[:, None])[:, 0]
+        content += np.abs(by_content - index)[: size // 2].max() > 0.02
+    assert content > 300  # the index of expected content is another one
+
+
+def test_no_signal_dominates_in_part():
+    """Blackwell's order, by the posterior over a short time, is that of both shares."""
+    rng = np.random.default_rng(9)
+    level = np.append(np.geomspace(1e-6, 1, 400), 1 - np.geomspace(1e-6, 1e-2, 50))
+    dominated = 0
+    for _ in range(1000):
+        (r, p), (better_r, better_p) = rng.uniform(0.01, 1, (2, 2))
+        a = np.append(level * p, level * better_p)  # E max(posterior - a, 0), per item
+        less = r * np.maximum(1 - a / p, 0)
+        more = better_r * np.maximum(1 - a / better_p, 0)
+        holds = bool((less <= more + 1e-12).all())
+        assert holds == (better_r >= r and better_p >= p)
+        dominated += holds
+    assert 150 < dominated < 350
+
+
 def test_law_of_signals_has_its_mean():
     rng = np.random.default_rng(3)
     for _ in range(30):
@@ -190,11 +286,11 @@ def test_bounds_hold_for_any_law():
 def test_reward_rises_with_reliability():
     rng = np.random.default_rng(5)
     more = 0
-    for _ in range(500):
+    for _ in range(1000):
         decay, rate = 10 ** rng.uniform(-1.5, 0), 10 ** rng.uniform(-1, 1)
         sources = Sources([rate], [decay / rate], [decay])
         (r, better_r), (p, better_p) = np.sort(rng.uniform(0.05, 1, (2, 2)))
-        size, end = 150, 1 + 6 * np.sqrt(decay / rate) + 2 * decay / rate
+        size, end = 64, 1 + 6 * np.sqrt(decay / rate) + 2 * decay / rate
         step, curves = end / size, []
         for recall, precision in ((r, p), (better_r, better_p)):
             law = signal_law(Signals(sources, recall, precision), 0, step, size)
@@ -202,9 +298,9 @@ def test_reward_rises_with_reliability():
         charges = np.linspace(0.02, 0.9, 20)
         # Reward at a charge, over always being paid it: -g.
         gain = [-np.interp(charges, index, waiting) for index, waiting, _ in curves]
-        assert (gain[1] >= gain[0] - 2e-4).all()
+        assert (gain[1] >= gain[0] - 5e-4).all()
         more += (gain[1] > gain[0] + 2e-3).any()
-    assert more > 250
+    assert more > 500
 
 
 def test_signals_raise_bound():
