@@ -131,6 +131,44 @@ def follow_forgetting(
 
 
 @njit
+def follow_hours(
+    hourly: Floats,
+    decay: Floats,
+    worth: Floats,
+    row: Ints,
+    table: Floats,
+    begin: int,
+    period: int,
+    visits: Ints,
+    age: Ints,
+) -> None:
+    """Visit the sources of largest index at the mean rates of the hours since the last visit.
+
+    In the index, which is linear in the rate, stands the constant rate that would bring the content
+    expected since the last visit, hour by hour, faded.
+
+    `hourly`: rates by the hour of the day, shape (N, 24), per epoch; `decay`: per epoch; `worth`:
+    of a unit of rate.
+    """
+    size, budget = age.size, visits.shape[1]
+    priority, work = np.empty(size), np.empty(size)
+    chosen = np.empty(size, dtype=np.bool_)
+    content = np.empty(size)
+    for i in range(size):
+        content[i] = hourly[i, 0] * -np.expm1(-decay[i]) / decay[i]
+    for epoch in range(visits.shape[0]):
+        for i in range(size):
+            rate = content[i] * decay[i] / -np.expm1(-decay[i] * age[i])
+            priority[i] = rate * worth[i] * table[row[i], age[i]]
+        mark_top(priority, budget, work, chosen)
+        _write(epoch, chosen, priority, -np.inf, visits, age)
+        hour = (begin + epoch * period) % DAY // 3600
+        for i in range(size):
+            kept = 0.0 if chosen[i] else content[i] * np.exp(-decay[i])
+            content[i] = kept + hourly[i, hour] * -np.expm1(-decay[i]) / decay[i]
+
+
+@njit
 def listed_wait(rule: int, items: Ints, now: int, shortest: float, longest: float) -> float:
     """Return the seconds until the next visit by a rule that reads the items that a feed lists.
 

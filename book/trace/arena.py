@@ -18,7 +18,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
-from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
+from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy
 from analysis.ephemeral.sources import Sources
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import (
@@ -32,6 +32,7 @@ from analysis.trace.deployed import (
 )
 from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
+from analysis.trace.kernels import follow_hours
 from analysis.trace.replay import Clock, Visits, find_next_visits, priorities
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
 from scorecard import (
@@ -198,27 +199,16 @@ def hourly_rates(trace: Trace, begin: int, end: int, rate: Floats) -> Floats:
 
 
 def simulate_hourly_visits(sources: Sources, hourly: Floats, budget: int, clock: Clock) -> Visits:
-    """Simulate the index at the mean rates of the hours since the last visit.
-
-    The index of a source is linear in its rate. In place of a constant rate stands the one that
-    would bring the content expected since the last visit, hour by hour, faded.
+    """Simulate the index at the mean rates of the hours since the last visit (`follow_hours`).
 
     `clock`: when the visits take place.
     """
-    size = len(sources)
-    age = np.ones(size, dtype=np.int64)
-    alpha, added = sources.alpha, -np.expm1(-sources.decay) / sources.decay
-    content = hourly[:, 0] * added
-    _, row, table = priorities(WhittlePolicy(sources), clock.horizon + 2, size)
+    age = np.ones(len(sources), dtype=np.int64)
+    _, row, table = priorities(WhittlePolicy(sources), clock.horizon + 2, len(sources))
     worth = sources.mean_utility / sources.decay_rate
-    visits = np.empty((clock.horizon, budget), dtype=np.int64)
-    for epoch in range(clock.horizon):
-        rate = content * sources.decay / -np.expm1(-sources.decay * age)
-        visits[epoch] = top(rate * worth * table[row, age], budget)
-        age += 1
-        content *= alpha
-        age[visits[epoch]], content[visits[epoch]] = 1, 0.0
-        content += hourly[:, (clock.begin + epoch * clock.period) % DAY // HOUR] * added
+    visits = np.full((clock.horizon, budget), -1, dtype=np.int64)
+    decay = np.ascontiguousarray(sources.decay)
+    follow_hours(hourly, decay, worth, row, table, clock.begin, clock.period, visits, age)
     return Visits(visits)
 
 

@@ -399,12 +399,15 @@ def test_policy_on_two_pages_has_one_number(site):
     assert {key: publications.LABELS[key] for key in SHARED_POLICIES} == {
         key: arena.WITH_RATES[key] for key in SHARED_POLICIES
     }
-    records = json.loads((site.html / "manifest.json").read_text())["records"]
+    values = {}
+    for page in ("publications", "arena"):
+        record = site.build / f"results/trace/{page}/record.json"
+        values |= json.loads(record.read_text(encoding="utf-8"))["values"]
     names = [(key, key) for key in SHARED_POLICIES if key != "index"]
     names += [("nutch", "nutch-default"), ("entry", "entry-default"), ("clairvoyant",) * 2]
     for first, second in names:
         for size in publications.SIZES:
-            found = records[f"publications-{first}-{size}"], records[f"arena-{second}-{size}"]
+            found = values[f"publications-{first}-{size}"], values[f"arena-{second}-{size}"]
             assert found[0] == found[1], (first, size)
 
 
