@@ -229,6 +229,16 @@ def _link(kind: str, number: Number, explorable: str, name: str, style: str) -> 
     return number.text.write(text, source)
 
 
+def _write_tuples(value: Any) -> str:
+    """Return a list of numbers in parentheses, as a state; a list of these in brackets."""
+
+    def write(entry: Any) -> Any:
+        return tuple(map(write, entry)) if isinstance(entry, list) else entry
+
+    is_nested = isinstance(value, list) and value and isinstance(value[0], list)
+    return str([write(entry) for entry in value] if is_nested else write(value))
+
+
 FILTERS = {
     "fmt": _fmt,
     "sets": lambda number, *names: _link("sets", number, *names),
@@ -237,6 +247,7 @@ FILTERS = {
     "range": lambda ends, style: format_range(ends[0], ends[1], style),
     "plus_minus": lambda pair, decimals=2: format_plus_minus(pair[0], pair[1], decimals),
     "join_words": join_words,
+    "tuples": _write_tuples,
 }
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
