@@ -6,7 +6,7 @@ of the compiled loop, of the terms of the loss identity, so that no run is above
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from analysis.arrays import Floats, Ints
 from analysis.ephemeral.instances import random_set, random_sources
 from analysis.ephemeral.lagrangian import PricedSources, crawl_price
-from analysis.ephemeral.optimum.exact import optimal_cycle
+from analysis.ephemeral.optimum.advice import FTVAPolicy, IDPolicy, LPUpdatePolicy
+from analysis.ephemeral.optimum.exact import MOST_SOURCES, optimal_cycle
 from analysis.ephemeral.optimum.guided import guided_cycle
 from analysis.ephemeral.policies import (
     LagrangianPolicy,
@@ -32,16 +33,60 @@ from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.construction import timetable
 from analysis.results import Estimate
-from scorecard import COLOURS, add_legend, add_panels, format_plus_minus, save_figure, save_table
+from scorecard import (
+    COLOURS,
+    add_legend,
+    add_panels,
+    format_plus_minus,
+    save_data,
+    save_figure,
+    save_table,
+)
 
 #: Most sources of sets on which the rollout is played.
 ROLLED = 100
 #: Sources crawled at each epoch, one in so many.
 ONE_IN = 10
-#: Sources and sets on which the price is wrong.
+#: Sources of the sets on which the price is wrong.
 PRICED = 200
+#: Epochs that LP-update looks ahead, and of its runs; most sources of sets on which it plays.
+AHEAD, UPDATED, MOST_UPDATED = 5, 60, 30
+#: Sets of a law and size on which LP-update and the guided search play.
+FEW = 3
 NAMES = "ABCF"
 _FAST = 25.0  # decay of C and F: nothing is left after an epoch
+
+
+def draw_by_law(law: str, size: int, rng: np.random.Generator) -> Sources:
+    """Draw sources by one of `LAWS`."""
+    limit, decay = LAWS[law]
+    return make_sources(limit(rng, size), decay(rng, size))
+
+
+def _uniform(low: float, high: float) -> Draw:
+    return lambda rng, size: rng.uniform(low, high, size)
+
+
+def _log_uniform(low: float, high: float) -> Draw:
+    return lambda rng, size: np.exp(rng.uniform(np.log(low), np.log(high), size))
+
+
+def _book_limit(rng: np.random.Generator, size: int) -> Floats:
+    """Return rates on (1, 9) times utilities on (0.2, 2) over decays on (0.2, 1.5)."""
+    return rng.uniform(1, 9, size) * rng.uniform(0.2, 2, size) / rng.uniform(0.2, 1.5, size)
+
+
+Draw = Callable[[np.random.Generator, int], Floats]
+#: Laws of u* and of the decay in an epoch, drawn for each source on its own.
+LAWS: dict[str, tuple[Draw, Draw]] = {
+    "moderate": (_book_limit, _uniform(0.2, 1.5)),
+    "decay over two decades": (_uniform(0.2, 2), _log_uniform(0.02, 2)),
+    "both over two decades": (_log_uniform(0.1, 10), _log_uniform(0.05, 2)),
+    "heavy tail": (lambda rng, size: 1 + rng.pareto(1.2, size), _uniform(0.2, 1.5)),
+    "slow": (_uniform(0.2, 2), _uniform(0.005, 0.05)),
+    "fast": (_uniform(0.2, 2), _uniform(1, 5)),
+    "one decay": (lambda rng, size: rng.lognormal(0, 1, size), _uniform(0.5, 0.5)),
+}
 
 
 def make_sources(u_star: ArrayLike, decay: ArrayLike) -> Sources:
@@ -147,7 +192,7 @@ def measure_run(
     It is counted at the relaxed problem's price, with the bias of the ages at both ends, whatever
     price the policy ranks at.
     """
-    budget = len(sources) // ONE_IN
+    budget = max(1, len(sources) // ONE_IN)
     priced = PricedSources(sources, crawl_price(sources, budget))
     _, middle = follow(sources, rule, budget, ages, horizon // 2, price=price)
     rewards, last = follow(
@@ -195,34 +240,69 @@ def measure_losses_by_price(
         for factor in factors:
             loss = measure_run(sources, "lagrangian", ages, horizon, factor * price)
             wrong.append((number, factor, loss))
-        tuned, last = _play_tuned(sources, ages, horizon)
+        tuning = TunedLagrangianPolicy(sources)
+        tuned = _play(sources, tuning, ages, horizon, None)
+        assert tuning.price is not None
         right = measure_run(sources, "lagrangian", ages, horizon)
         index = measure_run(sources, "whittle", ages, horizon)
-        other.append((number, index, right, tuned, last / price))
+        other.append((number, index, right, tuned, tuning.price / price))
     return (
         pd.DataFrame(wrong, columns=["set", "factor", "loss"]),
         pd.DataFrame(other, columns=["set", "index", "right", "tuned", "price"]),
     )
 
 
-def _play_tuned(sources: Sources, ages: Ints, horizon: int) -> tuple[float, float]:
-    """Return the loss of the self-tuned policy, and its last price."""
-    budget, size = len(sources) // ONE_IN, len(sources)
-    policy, hidden = TunedLagrangianPolicy(sources), np.full(size, np.nan)
-    age, middle = ages.copy(), ages
+def _play(
+    sources: Sources, policy: Policy, ages: Ints, horizon: int, rng: np.random.Generator | None
+) -> float:
+    """Return the mean loss of a policy in the second half of a run, as `measure_run` counts it."""
+    budget, size = max(1, len(sources) // ONE_IN), len(sources)
+    age, middle, hidden = ages.copy(), ages, np.full(size, np.nan)
     rewards: list[float] = []
     for epoch in range(horizon):
         if epoch == horizon // 2:
             middle = age.copy()
             rewards.clear()
-        arms = policy.select(Observation(epoch, age.copy(), hidden), budget)
+        arms = policy.select(Observation(epoch, age.copy(), hidden), budget, rng)
         rewards.append(float(sources.state_at_age(age)[arms].sum()))
         age += 1
         age[arms] = 1
     priced = PricedSources(sources, crawl_price(sources, budget))
-    ends = middle.astype(float), age.astype(float)
-    assert policy.price is not None
-    return _count_loss(priced, budget, np.array(rewards), *ends), policy.price
+    return _count_loss(priced, budget, np.array(rewards), middle.astype(float), age.astype(float))
+
+
+def measure_losses_by_law(sizes: Sequence[int], sets: int, horizon: int, seed: int) -> pd.DataFrame:
+    """Return what each policy loses of the relaxed bound on sets of sources from each of `LAWS`.
+
+    LP-update, of which `UPDATED` epochs are played, and the guided search stop at `FEW` sets of a
+    law and size, and at `MOST_UPDATED` and `MOST_SOURCES` sources; the rollout stops at `ROLLED`.
+    """
+    rows = []
+    for size in sizes:
+        budget = max(1, size // ONE_IN)
+        for law_number, law in enumerate(LAWS):
+            for number in range(sets):
+                root = [seed, 13, size, law_number, number]
+                sources = draw_by_law(law, size, np.random.default_rng(root))
+                ages = spread_ages(sources, budget, root)
+                bound = relaxed_problem(sources, budget).bound
+                loss = {
+                    "index": measure_run(sources, "whittle", ages, horizon),
+                    "Lagrangian index": measure_run(sources, "lagrangian", ages, horizon),
+                }
+                if size <= ROLLED:
+                    loss["rollout"] = measure_run(sources, "rollout", ages, horizon)
+                if size <= MOST_SOURCES and number < FEW:
+                    loss["guided search"] = 1 - guided_cycle(sources, budget).average_reward / bound
+                loss["timetable"] = 1 - timetable(sources, budget).average_reward / bound
+                if size <= MOST_UPDATED and number < FEW:
+                    ahead = LPUpdatePolicy(sources, AHEAD)
+                    loss["LP-update"] = _play(sources, ahead, ages, UPDATED, None)
+                for name, kind in (("FTVA", FTVAPolicy), ("ID", IDPolicy)):
+                    rng = np.random.default_rng([*root, 1])
+                    loss[name] = _play(sources, kind(sources, budget), ages, horizon, rng)
+                rows += [(size, law, number, name, value) for name, value in loss.items()]
+    return pd.DataFrame(rows, columns=["sources", "law", "set", "policy", "loss"])
 
 
 def measure_losses_by_start(size: int, sets: int, horizon: int, seed: int) -> pd.DataFrame:
@@ -357,10 +437,128 @@ def collect_size_values(frame: pd.DataFrame) -> dict[str, float]:
     }
 
 
+def save_laws(frame: pd.DataFrame) -> None:
+    """Save the tables of losses by policy and number of sources, and by law."""
+    save_data(
+        "lagrangian-index-law-sets",
+        frame,
+        "One row a set of sources and policy: what it loses of the relaxed bound.",
+        {
+            "sources": "sources of the set",
+            "law": "law of u* and decay",
+            "set": "number of the set of this law",
+            "policy": "the policy",
+            "loss": "share of the relaxed bound that is lost",
+        },
+    )
+    rows: dict[str, dict[str, str]] = {}
+    for (policy, size), some in frame.groupby(["policy", "sources"], sort=False):
+        row = rows.setdefault(str(policy), {})
+        row[f"N = {size:,}"] = _format_loss(some.loss)
+        row[f"worst, N = {size:,}"] = f"{some.loss.max():.2%}"
+        row[f"sets, N = {size:,}"] = str(len(some))
+    sizes = frame.sources.unique()
+    columns = [f"{what}N = {size:,}" for size in sizes for what in ("", "worst, ", "sets, ")]
+    table = pd.DataFrame(rows).T.reindex(columns=columns)
+    save_table(
+        "lagrangian-index-laws",
+        table.fillna("not played").rename_axis("policy"),
+        f"Loss of the relaxed bound, with crawls for one source in {ONE_IN}, one at least; 95% "
+        f"intervals over the sets of {len(LAWS)} laws. LP-update looks {AHEAD} epochs ahead.",
+        instances="lagrangian-index-law-sets",
+    )
+    most = frame[frame.sources == frame.sources.max()]
+    by_law = 100 * most.pivot_table(index="law", columns="policy", values="loss", sort=False)
+    save_table(
+        "lagrangian-index-by-law",
+        by_law.map("{:.4f}%".format),
+        f"Mean loss of the relaxed bound by law of the sources, N = {most.sources.iloc[0]:,}; "
+        f"{most.set.nunique()} sets of each law.",
+        instances="lagrangian-index-law-sets",
+    )
+
+
+def collect_law_values(frame: pd.DataFrame) -> dict[str, float]:
+    """Return the page's numbers on the sets of all laws."""
+    mean = frame.pivot_table(index="sources", columns="policy", values="loss")
+    most, few = mean.loc[mean.index.max()], mean.loc[mean.index.min()]
+    ours = ["index", "Lagrangian index", *(["rollout"] if "rollout" in mean else [])]
+    newer = mean[[name for name in ("LP-update", "FTVA", "ID") if name in mean]]
+    largest = frame[frame.sources == frame.sources.max()]
+    each = largest.pivot_table(index=["law", "set"], columns="policy", values="loss")
+    by_law = each.groupby("law").mean()
+    values = {
+        "laws": len(LAWS),
+        "laws-largest": int(mean.index.max()),
+        "laws-smallest": int(mean.index.min()),
+        "laws-sets": len(LAWS) * frame.set.nunique(),
+        "laws-index": float(most["index"]),
+        "laws-lagrangian": float(most["Lagrangian index"]),
+        "laws-timetable": float(most["timetable"]),
+        "laws-few-index": float(few["index"]),
+        "laws-few-lagrangian": float(few["Lagrangian index"]),
+        "laws-better": int((by_law["Lagrangian index"] < by_law["index"]).sum()),
+        "laws-sets-better": int((each["Lagrangian index"] < each["index"] - 1e-9).sum()),
+        "laws-sets-worse": int((each["Lagrangian index"] > each["index"] + 1e-9).sum()),
+        "laws-worst": float(each["Lagrangian index"].max()),
+        "laws-ahead": bool(mean[ours].max(axis=1).lt(newer.min(axis=1)).all()),
+        "laws-lagrangian-less": bool(most["Lagrangian index"] < most["index"]),
+        "laws-rolled": "rollout" in mean and bool(mean["rollout"].notna().all()),
+        "laws-searched": "guided search" in mean,
+    }
+    if values["laws-rolled"]:
+        values |= {
+            "laws-rollout": float(most["rollout"]),
+            "laws-rollout-first": bool(mean[ours].idxmin(axis=1).eq("rollout").all()),
+        }
+    if values["laws-searched"]:
+        values |= {"laws-few-guided": float(few["guided search"])}
+    return values
+
+
+def save_prices(wrong: pd.DataFrame, other: pd.DataFrame) -> None:
+    """Save the table of losses at wrong prices, beside the index."""
+    index = other.set_index("set")["index"]
+    rows = {
+        f"{factor:g}": {
+            "mean loss": _format_loss(some.loss),
+            "worse than the index on": f"{_count_worse(some, index)} of {len(some)} sets",
+        }
+        for factor, some in wrong.groupby("factor")
+    }
+    save_table(
+        "lagrangian-index-wrong-prices",
+        pd.DataFrame(rows).T.rename_axis("price over the multiplier"),
+        f"Loss of the relaxed bound by the Lagrangian index at wrong prices, {PRICED} sources; 95% "
+        f"intervals over {len(other)} sets. The index loses {_format_loss(index)}, the right price "
+        f"{_format_loss(other.right)} and the self-tuned one {_format_loss(other.tuned)}.",
+    )
+
+
+def _count_worse(some: pd.DataFrame, index: pd.Series) -> int:
+    """Count the sets of one factor on which the index loses less."""
+    return int((some.set_index("set").loss > index).sum())
+
+
 def collect_price_values(wrong: pd.DataFrame, other: pd.DataFrame) -> dict[str, float]:
     """Return the page's numbers on wrong and self-tuned prices."""
-    worst = wrong[wrong.factor == max(wrong.factor, key=lambda f: abs(np.log(f)))]
-    return {
+    index = other.set_index("set")["index"]
+    off = np.abs(wrong.factor - 1.0)
+    worst = wrong[off == off.max()]
+    # The smallest error of the price, and the smallest at which most sets are worse.
+    near = wrong[off == off.min()]
+    worse = {factor: _count_worse(some, index) for factor, some in wrong.groupby("factor")}
+    mostly = [factor for factor, count in worse.items() if 2 * count > len(index)]
+    harmful = min(mostly, key=lambda factor: abs(factor - 1.0), default=None)
+    facts = {
+        "price-near": float(off.min()),
+        "price-near-loss": float(near.loss.mean()),
+        "price-right-worse": _count_worse(other.assign(loss=other.right), index),
+        "price-is-harmful": harmful is not None,
+    }
+    if harmful is not None:
+        facts |= {"price-worse-off": abs(harmful - 1.0), "price-worse": worse[harmful]}
+    return facts | {
         "priced": PRICED,
         "price-sets": len(other),
         "price-index": float(other["index"].mean()),
