@@ -44,6 +44,10 @@ from analysis.results import Estimate, NotConverged
 
 #: Values of the dual function that differ by less, relative to the rewards, are equal.
 EQUAL = 1e-11
+#: What is left of the optimality equation of an arm, relative to rewards and bias, is rounding.
+ROUNDING = 1e-13
+#: Bias in units of the rewards up to which an arm is solved by dense matrices, and their steps.
+LARGEST_BIAS, MOST_STEPS = 1e3, 50
 
 
 @brief
@@ -151,6 +155,8 @@ def _solve(arm: Arm, discount: float, subsidy: float, initial: int) -> tuple[flo
     """Return the best reward of an arm with a subsidy, its passive share and the advantages."""
     rewards = arm.rewards + np.array([[subsidy], [0.0]])
     states = np.arange(arm.states)
+    if discount == 1 and (found := _solve_one_class(arm, rewards)) is not None:
+        return found
     if discount == 1:
         average = policy_iteration(arm.transitions, rewards)
         bias, policy, value = average.bias, average.policy, average.gain
@@ -165,6 +171,40 @@ def _solve(arm: Arm, discount: float, subsidy: float, initial: int) -> tuple[flo
         share = (1 - discount) * float(passive[initial])
     worth = rewards + discount * (arm.transitions @ (bias - bias[0]))
     return value, share, worth[1] - worth[0]
+
+
+def _solve_one_class(arm: Arm, rewards: Floats) -> tuple[float, float, Floats] | None:
+    """Return what `_solve` does, by Howard's iteration on dense matrices; None if it finds no end.
+
+    Its policies must have one closed class each. What it returns solves the optimality equation, so
+    that no policy earns more from any state, whatever classes that policy has.
+    """
+    states = np.arange(arm.states)
+    policy = np.zeros(arm.states, dtype=np.int64)
+    size = float(np.abs(rewards).max())
+    for _ in range(MOST_STEPS):
+        # The bias is 0 in the first state, whose column holds the coefficient of the gain.
+        system = np.eye(arm.states) - arm.transitions[policy, states]
+        system[:, 0] = 1.0
+        right = np.stack([rewards[policy, states], policy == 0], axis=1)
+        try:
+            solution = np.linalg.solve(system, right)
+        except np.linalg.LinAlgError:
+            return None
+        gain, share = solution[0].tolist()
+        solution[0] = 0.0
+        bias, largest = solution[:, 0], float(np.abs(solution[:, 0]).max())
+        # With several classes, or nearly so, one of the two biases is large or not a number.
+        if not (largest <= LARGEST_BIAS * size and np.abs(solution[:, 1]).max() <= LARGEST_BIAS):
+            return None
+        worth = rewards + arm.transitions @ bias
+        excess = worth - (gain + bias)
+        if excess.max() <= ROUNDING * (size + largest):
+            return gain, share, worth[1] - worth[0]
+        policy = np.where(
+            excess.max(axis=0) > ROUNDING * (size + largest), excess.argmax(axis=0), policy
+        )
+    return None
 
 
 def _minimisers(dual, unit: float, count: int) -> tuple[float, float]:  # type: ignore[no-untyped-def]

@@ -7,9 +7,11 @@ import pytest
 from scipy.optimize import linprog
 
 from analysis.bandits import Arm, index_scores, relaxed_problem, simulate
+from analysis.bandits.relaxed import _solve_one_class
 from analysis.mdp import policy_iteration
 from analysis.mdp.chains import stationary_law
-from tests.bandits.adversarial import passive_advantage
+from tests.bandits.adversarial import FAMILIES as ARMS
+from tests.bandits.adversarial import draw, passive_advantage
 
 
 def few(count, states, seed=0):
@@ -67,6 +69,30 @@ def test_lagrangian_index_is_advantage_at_subsidy(discount):
     for arm, index in zip(arms, found.index, strict=True):
         expected = -passive_advantage(arm, discount, found.subsidy)
         np.testing.assert_allclose(index, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("family", ARMS)
+def test_dense_solution_is_that_of_policy_iteration(family):
+    solved = 0
+    for number in range(30):
+        arm, _ = draw(family, number)
+        for subsidy in (-1.0, 0.0, 0.3):
+            rewards = arm.rewards + np.array([[subsidy], [0.0]])
+            found = _solve_one_class(arm, rewards)
+            if found is None:
+                continue
+            solved += 1
+            exact = policy_iteration(arm.transitions, rewards)
+            size = np.abs(rewards).max()
+            assert found[0] == pytest.approx(exact.gain, abs=1e-10 * size)
+            assert 0 <= found[1] <= 1 + 1e-12
+            # The share is a slope of the convex gain: no tangent is above it.
+            for other in (subsidy - 0.5, subsidy + 0.5):
+                moved = policy_iteration(
+                    arm.transitions, arm.rewards + np.array([[other], [0.0]])
+                ).gain
+                assert moved >= found[0] + found[1] * (other - subsidy) - 1e-9 * size
+    assert solved >= (0 if family == "frozen" else 20)
 
 
 def test_interval_of_multipliers_is_found():
