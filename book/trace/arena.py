@@ -7,10 +7,10 @@ met once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from analysis.trace.deployed import (
 from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.kernels import follow_hours
+from analysis.trace.reading import read_trace
 from analysis.trace.replay import Clock, Visits, find_next_visits, priorities
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
 from scorecard import (
@@ -260,11 +261,36 @@ TIE = 0.02
 """Relative difference up to which two rewards count as a tie."""
 
 
+def load_trace(kind: str, path: str) -> Trace:
+    """Read the reader's file, or take a trace of the book where there is none."""
+    return read_trace(path)[0] if path else publications(kind)
+
+
+def check_trace(_: object, parameters: Mapping[str, Any]) -> None:
+    """Refuse a trace that is too short for the weeks of the parameters, or has too few sources."""
+    training, test, large = (parameters[name] for name in ("training", "test", "large"))
+    trace = load_trace(parameters["kind"], parameters["trace"])
+    if (training + test) * WEEK > trace.end - trace.begin:
+        raise ValueError(
+            "training and test must fit into the trace, which has "
+            f"{(trace.end - trace.begin) // WEEK} weeks, got {training} and {test}"
+        )
+    if large > len(trace):
+        raise ValueError(f"large must be at most the {len(trace)} sources, got {large}")
+    # Half of the training period has to give rates to the other half, which chooses.
+    ends = np.array([0, training * WEEK // 2, training * WEEK, (training + test) * WEEK])
+    ends += trace.begin
+    if not all(trace.counts(*period).any() for period in pairwise(ends.tolist())):
+        raise ValueError(
+            "training must leave items for both of its halves and for the test, got "
+            f"{training} weeks, {test} for the test"
+        )
+
+
 def set_up_experiments(
-    kind: str, training: int, test: int, half_life: float, budgets: list[int], phases: int
+    trace: Trace, training: int, test: int, half_life: float, budgets: list[int], phases: int
 ) -> dict[str, Experiment]:
     """Set up the comparison on a trace at the three budgets, by size."""
-    trace = publications(kind)
     split = trace.begin + training * WEEK
     base = partial(Experiment, trace, trace.begin, split, split + test * WEEK, half_life)
     return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
@@ -378,7 +404,13 @@ FINDINGS = {
     "round robin",
     "mending-helps": "with chosen settings Nutch earns more when mended, at every budget",
 }
-TRACES = {"both": "uploads and commits", "release": "releases"}
+TRACES = {
+    "both": "uploads and commits",
+    "upload": "uploads",
+    "commit": "commits",
+    "release": "releases",
+    "": "your trace",
+}
 
 
 def best_rules(values: Mapping[str, float]) -> dict[str, float]:
@@ -429,9 +461,12 @@ def save_predicates() -> None:
 
 
 def compare_traces(
-    kind: str, table: pd.DataFrame, other: Mapping[str, Mapping[str, Service]], weights: Floats
+    names: Sequence[str],
+    table: pd.DataFrame,
+    other: Mapping[str, Mapping[str, Service]],
+    weights: Floats,
 ) -> None:
-    """Save which findings hold on the page's trace and on the other one."""
+    """Save which findings hold on the page's trace and on the other one, of given `TRACES`."""
     rows: Any = table.itertuples()
     first, second = {}, {}
     for row in rows:
@@ -442,7 +477,7 @@ def compare_traces(
         for name, service in played.items():
             ratio, low, _ = ratio_interval(service.outcome.weeks, base, weights)
             second[f"{name}-{size}"], second[f"{name}-low-{size}"] = ratio, low
-    names = [TRACES[kind], *(label for key, label in TRACES.items() if key != kind)]
+    names = [TRACES[name] for name in names]
     found = [findings(values) for values in (first, second)]
     frame = pd.DataFrame(
         [

@@ -1,6 +1,7 @@
 """The comparison of deployed rules: lateness, hourly rates, and what is tried."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 from analysis.ephemeral import Sources, WhittlePolicy, simulate
 from analysis.trace.experiment import Experiment
 from analysis.trace.replay import Clock, Visits, visits_by_age
-from analysis.trace.trace import DAY, HOUR, WEEK, Trace
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
 from book.trace import arena as page
 from book.trace.arena import (
     RULES,
@@ -21,6 +22,8 @@ from book.trace.arena import (
     simulate_hourly_visits,
 )
 from tests.ephemeral.timetables.cases import value_of_linear_program
+
+OWN = str(Path(__file__).parent.parent / "book" / "tables" / "four-feeds.csv")
 
 
 def trace_of(hours):
@@ -177,3 +180,23 @@ def test_finding_turns_with_values(finding, changed):
     before, after = page.findings(made_up_values()), page.findings(made_up_values(**changed))
     assert before.keys() == page.FINDINGS.keys()
     assert [name for name in before if before[name] != after[name]] == [finding]
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"training": 30}, "training"),
+        ({"test": 12}, "training"),
+        ({"large": 5}, "large"),
+    ],
+)
+def test_unfit_traces_are_refused(changed, name):
+    parameters = {"trace": OWN, "kind": "both", "training": 20, "test": 8, "large": 3}
+    page.check_trace(None, parameters)
+    with pytest.raises(ValueError, match=name):
+        page.check_trace(None, parameters | changed)
+
+
+def test_own_trace_takes_the_place_of_kind():
+    assert len(page.load_trace("release", OWN)) == 4
+    assert page.load_trace("commit", "").names == publications("commit").names
