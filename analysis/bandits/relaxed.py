@@ -155,8 +155,8 @@ def _solve(arm: Arm, discount: float, subsidy: float, initial: int) -> tuple[flo
     """Return the best reward of an arm with a subsidy, its passive share and the advantages."""
     rewards = arm.rewards + np.array([[subsidy], [0.0]])
     states = np.arange(arm.states)
-    if discount == 1 and (found := _solve_one_class(arm, rewards)) is not None:
-        return found
+    if discount == 1 and (solution := _solve_one_class(arm, rewards)) is not None:
+        return solution
     if discount == 1:
         average = policy_iteration(arm.transitions, rewards)
         bias, policy, value = average.bias, average.policy, average.gain

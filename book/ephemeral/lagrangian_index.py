@@ -544,10 +544,11 @@ def collect_price_values(wrong: pd.DataFrame, other: pd.DataFrame) -> dict[str, 
     """Return the page's numbers on wrong and self-tuned prices."""
     index = other.set_index("set")["index"]
     off = np.abs(wrong.factor - 1.0)
-    worst = wrong[off == off.max()]
+    worst = wrong[wrong.factor == max(wrong.factor, key=lambda f: abs(np.log(f)))]
     # The smallest error of the price, and the smallest at which most sets are worse.
     near = wrong[off == off.min()]
-    worse = {factor: _count_worse(some, index) for factor, some in wrong.groupby("factor")}
+    factors: list[float] = sorted(set(wrong.factor))
+    worse = {factor: _count_worse(wrong[wrong.factor == factor], index) for factor in factors}
     mostly = [factor for factor, count in worse.items() if 2 * count > len(index)]
     harmful = min(mostly, key=lambda factor: abs(factor - 1.0), default=None)
     facts = {
