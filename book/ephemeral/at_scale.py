@@ -143,7 +143,6 @@ WAYS = {
 
 def draw_times(passes: pd.DataFrame, cpus: int) -> None:
     """Draw the time of an epoch by method, in bare passes, against the number of sources."""
-    offset = {"xytext": (0, 4), "textcoords": "offset points", "ha": "right"}
     last, printed = passes.iloc[-1], passes["printed"]
 
     def draw(figure: Figure) -> pd.DataFrame:
@@ -151,8 +150,7 @@ def draw_times(passes: pd.DataFrame, cpus: int) -> None:
         for colour, (method, (label, marker, style)) in zip(COLOURS, WAYS.items(), strict=False):
             look = {"color": colour, "marker": marker, "linestyle": style, "label": label}
             axis.loglog(passes.index, passes[method], **look)
-        axis.axhline(1, color=ink(), linewidth=1)
-        axis.annotate("one bare pass over the arrays", (passes.index[-1], 1), **offset)
+        axis.axhline(1, color=ink(), linewidth=1, label="one bare pass over the arrays")
         axis.set(xlabel="sources", ylabel="time of an epoch (bare passes)", ylim=(0.02, None))
         add_legend(figure)
         return passes.reset_index()

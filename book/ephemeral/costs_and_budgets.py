@@ -205,7 +205,7 @@ def draw_losses(instances: pd.DataFrame) -> None:
             axis.plot(clipped, spread, "o", color=COLOURS[row], markersize=3, alpha=0.7)
             axis.plot([loss[fill].mean()], [row], "|", color=ink(), markersize=26)
         axis.set_yticks(range(len(WITHIN)), WITHIN)
-        axis.set_xlabel("loss against the exact optimum (%), one dot an instance, bar at the mean")
+        axis.set_xlabel("loss against the exact optimum (%)\none dot an instance, bar at the mean")
         axis.set_xscale("symlog", linthresh=0.1)
         axis.set_xlim(left=-0.005)
         axis.invert_yaxis()

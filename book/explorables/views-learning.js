@@ -49,10 +49,10 @@
   });
 
   const FLOOR = 0.01;
-  // Colours as in the still picture.
-  const COLOURS = [0, 5, 2, 3, 1, 4, 6];
-  const DASHES = ["", "7 4", "8 3 2 3", "10 3 2 3 2 3", "5 3", "2 3", "1 3"];
-  const tint = (place) => colour(COLOURS[place % 7]);
+  // A look for each of the eight learners, as in the still picture.
+  const COLOURS = [0, 5, 2, 3, 1, 1, 4, 6];
+  const DASHES = ["", "7 4", "8 3 2 3", "10 3 2 3 2 3", "7 4", "8 3 2 3", "1 3", "2 2"];
+  const tint = (place) => colour(COLOURS[place % COLOURS.length]);
   const slug = (name) => name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/-+$/, "");
 
   book.define("explore-learners", ({ parameters, rows }) => {
@@ -91,7 +91,7 @@
         const panel = book.panel(width, 360, x, { range: [state.logy ? FLOOR : Math.min(0, ...curves.flatMap(({ mine }) => mine.map((n) => rows.low[n]))), 1.05 * highest], log: state.logy, clip: true, label: "loss so far (% of the index policy's reward)" });
         curves.forEach(({ place, mine }) => {
           const line = (column) => mine.map((n) => [rows.epoch[n], floor(rows[column][n])]);
-          panel.band(line("low"), line("high"), tint(place)).line(line("mean"), tint(place), { dash: DASHES[place % 7] });
+          panel.band(line("low"), line("high"), tint(place)).line(line("mean"), tint(place), { dash: DASHES[place % DASHES.length] });
         });
         const near = [...curves].sort((a, b) => rows.mean[a.n] - rows.mean[b.n]);
         panel.line([[state.epoch, panel.lowest], [state.epoch, 1.05 * highest]], colour(6), { thick: 1 });
@@ -99,7 +99,7 @@
         return {
           picture: [panel], numbers: Object.fromEntries(all.map(({ name, n }) => [slug(name), rows.mean[n]])),
           words: near.length ? told(state.M, near) : "No learner is switched on.",
-          legend: curves.map(({ name, place, n }) => [book.keyLine(tint(place), DASHES[place % 7]), `${name}: ${said(rows.mean[n], 3)}%`]),
+          legend: curves.map(({ name, place, n }) => [book.keyLine(tint(place), DASHES[place % DASHES.length]), `${name}: ${said(rows.mean[n], 3)}%`]),
           drag: (place) => ({ epoch: Math.round(panel.inverse(place)) }),
         };
       },

@@ -264,7 +264,7 @@ def describe_leaders(runs: Mapping[str, Runs]) -> str:
             ]
             tied = f"; {' and '.join(rivals)} not significantly more" if rivals else ""
             lines.append(
-                f"- {sources}, $M = {budget}$: **{first}** loses least, "
+                f"- {sources}, *M* = {budget}: **{first}** loses least, "
                 f"{100 * converged[first].loss.value:.2g}%{tied}."
             )
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.results import student_band
 from book.learning.learners import Runs, accumulate_loss, group_rows, late_losses
-from scorecard import COLOURS, add_legend, add_panels, ink, save_data, save_figure
+from scorecard import COLOURS, add_legend, add_panels, fold_names, ink, save_data, save_figure
 
 STYLES = {
     "certainty equivalence, UCB": (COLOURS[0], "-"),
@@ -23,7 +23,6 @@ STYLES = {
 }
 LEAST_LOSS = 0.01
 """Per cent; where a smaller loss is drawn."""
-MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<", ">")
 
 
 def draw_loss(id: str, runs: Runs, size: int) -> None:
@@ -109,7 +108,7 @@ def _save_runs(id: str, runs: Runs, size: int) -> None:
 
 
 def draw_hard_cases(table: pd.DataFrame, replications: int) -> None:
-    """Draw the regret of each learner in each case, with 95% intervals."""
+    """Draw the regret of each learner with 95% intervals, one panel a case."""
     names = [INFORMED, *LEARNERS]
     best = {
         case: rows.loc[rows.regret.idxmin(), "learner"]
@@ -126,21 +125,19 @@ def draw_hard_cases(table: pd.DataFrame, replications: int) -> None:
     )
 
     def draw(figure: Figure) -> pd.DataFrame:
-        (axis,) = add_panels(figure)
-        for number, name in enumerate(names):
-            rows = table[table.learner == name].set_index("case").loc[list(CASES)]
-            position = np.arange(len(CASES)) + 0.12 * (number - (len(names) - 1) / 2)
-            middle = 100 * rows.regret
-            reach = 100 * np.array([rows.regret - rows.low, rows.high - rows.regret])
-            axis.errorbar(
-                position, middle, reach, fmt=MARKERS[number],
-                color=COLOURS[(number - 1) % len(COLOURS)], label=name, capsize=2, markersize=5,
-            )  # fmt: skip
-        axis.set(
-            xticks=range(len(CASES)), xticklabels=CASES, ylabel="regret (% of the relaxed bound)"
-        )
-        axis.axhline(0, color=ink(), linewidth=0.6)
-        add_legend(figure)
+        panels = add_panels(figure, len(CASES), 2, sharex=True, sharey=True)
+        place = np.arange(len(names))[::-1]
+        for axis, case in zip(panels, CASES, strict=True):
+            rows = table[table.case == case].set_index("learner")
+            rows = 100 * rows.loc[names, ["regret", "low", "high"]]
+            bar = {"capsize": 2, "markersize": 5, "linestyle": "none"}
+            reach = np.array([rows.regret - rows.low, rows.high - rows.regret])
+            axis.errorbar(rows.regret, place, xerr=reach, fmt="o", color=COLOURS[0], **bar)
+            axis.plot(rows.regret.iloc[0], place[0], "o", color=ink(), markersize=6)
+            axis.axvline(0, color=ink(), linewidth=0.6)
+            axis.set_yticks(place, fold_names(figure, names))
+            axis.set_title(case)
+        figure.supxlabel("regret (% of the relaxed bound)")
         return table
 
     save_figure(
@@ -148,5 +145,5 @@ def draw_hard_cases(table: pd.DataFrame, replications: int) -> None:
         draw,
         caption,
         f"{alt}.",
-        height=4.2,
+        height=5.6,
     )

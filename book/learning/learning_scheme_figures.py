@@ -13,7 +13,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme.gradient import GradientCheck
 from book.learning.learning_scheme import CORRECTED, HARVEST
 from book.learning.shared import error_bound
-from scorecard import COLOURS, add_legend, add_panels, ink, save_figure
+from scorecard import COLOURS, add_legend, add_panels, ink, paper, save_figure
 from scorecard.text import pluralise
 
 
@@ -32,7 +32,7 @@ def draw_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
             crowded = any(0 < sources.u_star[j] - limit < 0.1 * top for j in drawn)
             axis.annotate(
                 f"$u^*_{i + 1}$", (first[-1], limit), xytext=(-2, -12 if crowded else 2),
-                textcoords="offset points", ha="right",
+                textcoords="offset points", ha="right", backgroundcolor=paper(),
             )  # fmt: skip
         axis.set(xlabel="content of source 1 (value units)", ylabel="threshold (value units)")
         axis.set(xlim=(0, sources.u_star[0]))

@@ -43,6 +43,7 @@ from scorecard import (
     fold_names,
     format_interval,
     ink,
+    is_narrow,
     pluralise,
     save_data,
     save_figure,
@@ -513,15 +514,17 @@ def draw_rules(table: pd.DataFrame) -> None:
         f"{LABELS[name]} " + ", ".join(f"{values[size, name]:.2f}" for size in SIZES)
         for name in names
     )
+    ranked = sorted(names, key=lambda name: -values.xs(name, level="policy").mean())
     others = [name for name in names if name != "index"]
     better = [str(sum(values[size, name] > 1 for name in others)) for size in SIZES]
 
     def draw(figure: Figure) -> pd.DataFrame:
+        figure.set_figheight(10 if is_narrow(figure) else 7)  # where names have two lines
         (axis,) = add_panels(figure)
         for size, colour, marker, shift in zip(
             SIZES, COLOURS, "os^", (0.2, 0.0, -0.2), strict=False
         ):
-            rows = table[table["size"] == size].set_index("policy").loc[names]
+            rows = table[table["size"] == size].set_index("policy").loc[ranked]
             budget = int(rows["visits_an_hour"].iloc[0])
             # An interval from few weeks need not hold the value itself.
             middle, half = (rows["low"] + rows["high"]) / 2, (rows["high"] - rows["low"]) / 2
@@ -531,7 +534,7 @@ def draw_rules(table: pd.DataFrame) -> None:
                 label=f"{budget} an hour",
             )  # fmt: skip
         axis.axvline(1.0, color=ink(), linewidth=1)
-        axis.set_yticks(position, fold_names(figure, [LABELS[name] for name in names]))
+        axis.set_yticks(position, fold_names(figure, [LABELS[name] for name in ranked]))
         axis.set(xlabel="value / value of the index\nwith trained rates", xlim=(0, None))
         add_legend(figure)
         return table[table["policy"] != "clairvoyant"]
@@ -540,8 +543,9 @@ def draw_rules(table: pd.DataFrame) -> None:
         "arena-values",
         draw,
         "Value found on the trace in units of the index with trained rates, at three budgets, with "
-        f"block-bootstrap 95% intervals. Of {len(others)} other policies "
-        f"{', '.join(better[:-1])} and {better[-1]} earn more at the three budgets.",
+        "block-bootstrap 95% intervals; sorted by the mean over the budgets. Of "
+        f"{len(others)} other policies {', '.join(better[:-1])} and {better[-1]} earn more at the "
+        "three budgets.",
         f"Three marks a policy, one a budget. {values_text}.",
         instances="arena-rules",
         height=7.0,

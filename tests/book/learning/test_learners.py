@@ -63,7 +63,7 @@ def test_adaptive_verdict_follows_loss(monkeypatch):
 
 def test_leader_follows_losses():
     one = page.describe_leaders({"few": {1: both(0.02, 0.05)}})
-    assert one == "- few, $M = 1$: **certainty equivalence, UCB** loses least, 2%."
+    assert one == "- few, *M* = 1: **certainty equivalence, UCB** loses least, 2%."
     other = page.describe_leaders({"few": {1: both(0.05, 0.02)}})
     assert "**certainty equivalence, Thompson** loses least" in other
     rng = np.random.default_rng(0)
