@@ -14,7 +14,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats, Ints, read_only_arrays
-from analysis.checks import Rng, check_choice, check_kind, check_number, check_rng
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_choice,
+    check_kind,
+    check_number,
+    check_rng,
+    set_fields,
+)
 from analysis.display import brief
 from analysis.ephemeral.signals.model import each
 from analysis.ephemeral.signals.simulation import (
@@ -41,6 +49,14 @@ class Hub:
 
     recall: Floats
     false_rate: Floats
+
+    def __post_init__(self) -> None:
+        recall, false_rate = check_array("recall", self.recall, 0, 1), self.false_rate
+        set_fields(self, recall=recall, false_rate=check_array("false_rate", false_rate, 0))
+        if self.recall.ndim != 1 or self.false_rate.shape != self.recall.shape:
+            raise ValueError(
+                f"false_rate must have shape (N,) as recall, got {self.false_rate.shape}"
+            )
 
     @classmethod
     def of(cls, recall: ArrayLike, precision: ArrayLike, rate: Floats) -> Hub:
@@ -77,6 +93,11 @@ def simulated_pings(
     rng = check_rng(rng)
     change = check_number("change", change, 0, 1)
     after = before if after is None else after
+    for name, hub in (("before", before), ("after", after)):
+        check_kind(name, hub, Hub)
+        if hub.recall.size != len(experiment.trace):
+            size = len(experiment.trace)
+            raise ValueError(f"{name} must be of {size} sources, got {hub.recall.size}")
     time, source = recorded_items(experiment)
     clock, warm_up = experiment.clock(0)
     turn = warm_up + change * (clock.horizon - warm_up)

@@ -205,5 +205,11 @@ def test_wrong_ping_files_are_refused(tmp_path):
         recorded_pings(uploads(), read_pings(path, small_trace())[0])
     with pytest.raises(ValueError, match="precision"):
         Hub.of(0.5, 0.0, np.ones(2))
+    with pytest.raises(ValueError, match="recall"):
+        Hub(np.array([np.nan]), np.zeros(1))
+    with pytest.raises(ValueError, match="false_rate"):
+        Hub(np.zeros(2), np.zeros(1))
+    with pytest.raises(ValueError, match="before"):
+        simulated_pings(uploads(), Hub(np.zeros(2), np.zeros(2)), 1)
     with pytest.raises(ValueError, match="change"):
         simulated_pings(uploads(), Hub.of(0.5, 0.5, uploads().tested), 1, change=2.0)

@@ -395,6 +395,7 @@ def play_policy(
     check_kind("sources", sources, Sources)
     check_kind("events", events, Events)
     size = len(sources)
+    events.check(size)
     budget, horizon = check_whole("budget", budget, 1, size), check_integer("horizon", horizon, 1)
     weight = np.broadcast_to(check_array("importance", importance, 0), (size,))
     if not weight.sum() > 0:

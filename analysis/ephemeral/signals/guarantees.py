@@ -153,6 +153,14 @@ def _blocks(
                     age[i] = 0.0
 
 
+def check_pair(name: str, pair: ArrayLike, high: float) -> Floats:
+    """Return two numbers in [0, high] that do not fall, or raise ValueError naming them."""
+    numbers = check_array(name, pair, 0, high)
+    if numbers.shape != (2,) or numbers[0] > numbers[1]:
+        raise ValueError(f"{name} must be two numbers that do not fall, got {numbers}")
+    return numbers
+
+
 class Account:
     """What pings gained and what their epochs cost, and the share of epochs that this earns them.
 
@@ -184,13 +192,8 @@ class Account:
     """
 
     def __init__(self, shares: tuple[float, float], costs: tuple[float, float]) -> None:
-        self.shares, self.costs = (
-            check_array("shares", shares, 0, 1),
-            check_array("costs", costs, 0),
-        )
-        for name, pair in (("shares", self.shares), ("costs", self.costs)):
-            if pair.shape != (2,) or pair[0] > pair[1]:
-                raise ValueError(f"{name} must be two numbers that do not fall, got {pair}")
+        self.shares = check_pair("shares", shares, 1)
+        self.costs = check_pair("costs", costs, np.inf)
         self.balance = 0.0
 
     def open_block(self) -> float:

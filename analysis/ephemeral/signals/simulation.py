@@ -33,6 +33,7 @@ from analysis.checks import (
     check_array,
     check_choice,
     check_integer,
+    check_integers,
     check_kind,
     check_number,
     check_rng,
@@ -40,6 +41,7 @@ from analysis.checks import (
     set_fields,
 )
 from analysis.ephemeral.kernels import h, mark_top, relative_index
+from analysis.ephemeral.signals.guarantees import check_pair
 from analysis.ephemeral.signals.model import Signals, each
 from analysis.ephemeral.sources import Sources
 from analysis.kernel_cache import njit
@@ -71,6 +73,27 @@ class Events:
         order = np.argsort(time, kind="stable")
         epoch = np.ceil(time[order]).astype(np.int64)
         return cls(epoch, source[order], kind[order], epoch - time[order], worth[order])
+
+    def check(self, sources: int) -> None:
+        """Raise ValueError naming what is wrong: compiled loops read these arrays unchecked."""
+        shape = np.shape(self.epoch)
+        for name in ("epoch", "source", "kind", "age", "worth"):
+            array = getattr(self, name)
+            if np.shape(array) != shape or len(shape) != 1:
+                raise ValueError(f"{name} of events must have shape {shape}, got {np.shape(array)}")
+            whole = name in ("epoch", "source", "kind")
+            if whole and not np.issubdtype(array.dtype, np.signedinteger):
+                raise ValueError(f"{name} of events must be integers, got {array.dtype}")
+        if not shape[0]:
+            return
+        if (np.diff(self.epoch) < 0).any():
+            raise ValueError("epoch of events must not fall")
+        check_integer("source of events", int(self.source.min()), 0, sources - 1)
+        check_integer("source of events", int(self.source.max()), 0, sources - 1)
+        check_integer("kind of events", int(self.kind.min()), SILENT, FALSE)
+        check_integer("kind of events", int(self.kind.max()), SILENT, FALSE)
+        check_array("age of events", self.age, 0, 1)
+        check_array("worth of events", self.worth, 0)
 
 
 def draw_events(signals: Signals, horizon: int, rng: Rng) -> Events:
@@ -140,10 +163,9 @@ class Trust:
         death = check_number("death_rate", self.death_rate, 0, high_open=True)
         block = check_integer("block", self.block, 1)
         set_fields(self, memory=memory, weight=weight, death_rate=death, block=block)
+        check_pair("costs", self.costs, np.inf)
         if self.shares is not None:
-            low, high = check_array("shares", self.shares, 0, 1).tolist()
-            if low > high:
-                raise ValueError(f"shares must not fall, got {low:g} and {high:g}")
+            check_pair("shares", self.shares, 1)
 
 
 @read_only_arrays
@@ -204,7 +226,12 @@ def play_signals(
     check_kind("trust", trust, Trust)
     size = len(sources)
     budget, horizon = check_whole("budget", budget, 1, size), check_integer("horizon", horizon, 1)
-    hub = np.zeros(size, np.int64) if hub is None else np.asarray(hub, np.int64)
+    events.check(size)
+    hub = np.zeros(size, np.int64) if hub is None else check_integers("hub", hub)
+    if hub.shape != (size,):
+        raise ValueError(f"hub must have shape ({size},), got {hub.shape}")
+    for number in hub[(hub < -1) | (hub >= size)][:1].tolist():
+        check_integer("hub", number, -1, size - 1)
     recall, precision = each("recall", trust.recall, size), each("precision", trust.precision, size)
     hubs = max(int(hub.max()) + 1, 1)
     estimated_recall, level = np.zeros(hubs), precision.copy()

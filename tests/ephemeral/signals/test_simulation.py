@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources
+from analysis.ephemeral import RoundRobinPolicy, Sources
+from analysis.ephemeral.signals.freshness import play_policy
 from analysis.ephemeral.signals.model import Signals
 from analysis.ephemeral.signals.simulation import Events, Trust, draw_events, play_signals
 from tests.ephemeral.signals.slow_play import slow_play
@@ -166,7 +167,31 @@ def test_wrong_settings_are_named():
     }.items():  # fmt: skip
         with pytest.raises(ValueError, match=name):
             Trust(**{"kind": "learnt", name: value})
+    for name, value in {
+        "costs": (1.0, np.nan),
+        "shares": (0.1, 0.2, 0.3),
+        "costs ": (2.0, 1.0),
+    }.items():
+        with pytest.raises(ValueError, match=name.strip()):
+            Trust(**{name.strip(): value})
     signals = drawn_signals(np.random.default_rng(6), 3)
+    events = draw_events(signals, 20, 1)
+    for hub in ([0, 0], [0, -2, 0], [0, 3, 0], [0.5, 0, 0], [np.nan, 0, 0]):
+        with pytest.raises(ValueError, match="hub"):
+            play_signals(signals.sources, events, Trust(), 1, 5, hub)
+    for name, place, value in (
+        ("source", 0, 3), ("source", 1, -1), ("kind", 0, 3), ("age", 0, np.nan), ("age", 2, 1.5),
+        ("worth", 0, np.inf), ("worth", 1, -1.0), ("epoch", 0, 10**6),
+    ):  # fmt: skip
+        wrong = {key: getattr(events, key).copy() for key in vars(events)}
+        wrong[name][place] = value
+        for play in (play_signals, play_policy):
+            policy = Trust() if play is play_signals else RoundRobinPolicy()
+            with pytest.raises(ValueError, match=f"{name} of events"):
+                play(signals.sources, Events(**wrong), policy, 1, 5)
+    shorter = Events(events.epoch, events.source[1:], events.kind, events.age, events.worth)
+    with pytest.raises(ValueError, match="source of events"):
+        play_signals(signals.sources, shorter, Trust(), 1, 5)
     with pytest.raises(ValueError, match="horizon"):
         draw_events(signals, 0, 1)
     with pytest.raises(ValueError, match="budget"):
