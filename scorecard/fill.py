@@ -229,6 +229,14 @@ def _link(kind: str, number: Number, explorable: str, name: str, style: str) -> 
     return number.text.write(text, source)
 
 
+def _count_among(number: Number, total: Number) -> str:
+    """Return a count and the number that it is counted among: none of 30, 7 of 30, all 30."""
+    count, size = int(number.value), int(total.value)
+    several = {0: f"none of {size:,}", size: "both" if size == 2 else f"all {size:,}"}
+    words = several.get(count, f"{count:,} of {size:,}") if size > 1 else f"{count:,} of {size:,}"
+    return number.text.write(words, number.source)
+
+
 def _write_tuples(value: Any) -> str:
     """Return a list of numbers in parentheses, as a state; a list of these in brackets."""
 
@@ -243,6 +251,7 @@ FILTERS = {
     "fmt": _fmt,
     "sets": lambda number, *names: _link("sets", number, *names),
     "follows": lambda number, *names: _link("follows", number, *names),
+    "among": _count_among,
     "pluralise": pluralise,
     "range": lambda ends, style: format_range(ends[0], ends[1], style),
     "plus_minus": lambda pair, decimals=2: format_plus_minus(pair[0], pair[1], decimals),

@@ -13,6 +13,8 @@ VALUES = {
     "page-list": {"value": [1.0, 2.5], "interval": None, "replications": None},
     "page-rises": {"value": True, "interval": None, "replications": None},
     "page-2-5": {"value": 3, "interval": None, "replications": None},
+    "page-total": {"value": 12, "interval": None},
+    "page-none-of": {"value": 0, "interval": None},
 }
 OTHERS = {"page-other-gain": {"value": -1.5, "interval": None}}
 
@@ -33,6 +35,9 @@ def make_texts(**fields):
         ("{{ v.list | fmt('.1f') }}", "[1.0, 2.5]"),
         ("{{ v.small | fmt('.0e') }}", "2\u00a0×\u00a010⁻⁴"),
         ("{{ v['2_5'] }}", "3"),
+        ("{{ v.none_of | among(v.total) }} sets", "none of 12 sets"),
+        ("{{ v['2_5'] | among(v.total) }} sets", "3 of 12 sets"),
+        ("{{ v.total | among(v.total) }} sets", "all 12 sets"),
         ("{{ pages['page-other'].gain | fmt('.2f') }}", "-1.50"),
         ("{{ computed('X-1', '.2f') }}, {{ printed('X-1') }}", "260.39, 254.66"),
         ("{{ verdict('X-1') }}", "explained"),
