@@ -13,6 +13,14 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     box.classList.toggle("book-wide", wide);
   };
+  // Regions have names of their own: what scrolls, in which section, and which of several.
+  const names = new Map();
+  const nameOf = (box) => {
+    const heading = box.closest("section")?.querySelector(":scope > :is(h1, h2, h3, h4)")?.firstChild.textContent.trim();
+    const name = `${box.matches(".math") ? "formula" : "table"}${heading ? ` in ${heading}` : ""}, scrolls`;
+    names.set(name, (names.get(name) ?? 0) + 1);
+    return names.get(name) > 1 ? `${name}, ${names.get(name)}` : name;
+  };
   const watch = (box) => {
     // A part of a pixel scrolls too, and is no reason for a sign.
     const scrolls = cuts(box) && (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight);
@@ -23,7 +31,7 @@ document.addEventListener("DOMContentLoaded", () => {
       box.tabIndex = 0;
       if (box.tagName !== "PRE") {
         box.setAttribute("role", box.tagName === "SPAN" ? "group" : "region");
-        box.setAttribute("aria-label", box.matches(".math") ? "formula, scrolls" : "table, scrolls");
+        box.setAttribute("aria-label", nameOf(box));
       }
     }
   };

@@ -76,7 +76,7 @@ async () => {
 
   // Links within text that nothing but their colour sets apart from it.
   const underlined = (e) => getComputedStyle(e).textDecorationLine.includes("underline");
-  const plain = [...article.querySelectorAll("a[href]:not(.headerlink)")]
+  const plain = [...article.querySelectorAll("a[href]:not(.headerlink, svg a)")]
     .filter((a) => a.checkVisibility(visible) && a.innerText.trim())
     .filter((a) => (a.closest("p, li, dd, dt, td, th, figcaption") ?? a).innerText.trim() !== a.innerText.trim())
     .filter((a) => ![a, ...a.querySelectorAll("*")].some(underlined));
