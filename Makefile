@@ -1,12 +1,12 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.14; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book check test proofs coq run page lab live serve pdf release bench mutants lock clean help
+.PHONY: book check test proofs coq run page lab live browser serve pdf release bench mutants lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3.14 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,15))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
 # What a user types reaches the program as it was typed: Make expands no dollar sign in it.
-TYPED   := PROFILE PORT BASEURL REPOSITORY NB P NAME SOURCES TRACE SIGNALS BENCH LIVE LAB MUTANTS
+TYPED   := PROFILE PORT BASEURL REPOSITORY NB P NAME SOURCES TRACE SIGNALS FROM BENCH LIVE LAB MUTANTS
 $(foreach name,$(TYPED),$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
 # Compiled kernels are kept in the environment, each until code that it is made from changes.
@@ -56,6 +56,9 @@ lab: $(READY)  ## open copies of the notebooks in JupyterLab (PROFILE=quick|pape
 
 live: $(READY)  ## crawl feeds on this machine for a minute, policies side by side, with a page to watch (LIVE="--seconds 20")
 	@$(BIN)/python -m analysis.crawl live $$LIVE
+
+browser: $(READY)  ## put Python for browsers into the built book, so that pages recompute there (FROM=folder or archive with its files, QUICK=1)
+	@$(REPORT) browser --from "$$FROM" $(if $(QUICK),--quick)
 
 serve: $(READY)  ## serve the built book on this machine (PORT=8000)
 	@$(REPORT) serve --port "$$PORT"

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scorecard.browser import bundle, runtime
 from scorecard.collate import collate, summarise
 from scorecard.files import child_environment, display_path
 from scorecard.pages.theme import POLICY
@@ -135,6 +136,23 @@ def start_page(name: str) -> None:
     print(f"now: make run NB={name.partition('/')[2]}, and CONTRIBUTING.md on what belongs where")
 
 
+def add_browser(origin: str, quick: bool) -> None:
+    """Put the Python runtime for browsers into the built book, so that pages recompute there."""
+    site = build_folder("paper") / "html"
+    if not (site / bundle.FOLDER).exists():
+        raise RuntimeError("there is no book yet: run 'make book' first")
+    with lock_build(build_folder("paper")):
+        copied = runtime.install_runtime(site / runtime.FOLDER, origin)
+        if quick:
+            jobs = make_jobs("quick", build_folder("quick"))
+            run_jobs(jobs)
+            bundle.add_profile(collate([job.target for job in jobs], profile="quick"), site)
+    size = sum(file["bytes"] for file in runtime.read_list()["files"])
+    print(
+        f"runtime: {display_path(site / runtime.FOLDER)}, {size / 1e6:.0f} MB, {copied} files new"
+    )
+
+
 def lab(profile: str, options: str) -> None:
     """Open copies of the notebooks of a built book in JupyterLab."""
     open_lab(build_folder(profile), shlex.split(options))
@@ -219,6 +237,10 @@ def _make_parser() -> argparse.ArgumentParser:
     option("name", help="part and page, such as ephemeral/my-page")
     option = add("lab", lab, "open the notebooks in JupyterLab", "which book's")
     option("--options", default="", help="JupyterLab's own: '--no-browser --port 9999'")
+    browser_help = "put Python for browsers into the built book, to recompute pages there"
+    option = add("browser", add_browser, browser_help)
+    option("--from", dest="origin", default="", help="folder or archive with the runtime's files")
+    option("--quick", action="store_true", help="compare runs with small parameters too: run them")
     option = add("serve", serve, "serve the built book on this machine")
     option("--port", type=int, default=8000, help="port (default: 8000)")
     return parser
@@ -282,8 +304,9 @@ class SiteHandler(http.server.SimpleHTTPRequestHandler):
         return super().send_head()
 
     def end_headers(self) -> None:
-        """Add the policy of the site, if it has one."""
-        policy = Path(self.directory, POLICY)
+        """Add the policy of the site, or of the worker that recomputes pages, if it has one."""
+        is_worker = self.path.partition("?")[0] == "/recompute/worker.js"
+        policy = Path(self.directory, runtime.POLICY if is_worker else POLICY)
         if policy.is_file():
             self.send_header("Content-Security-Policy", policy.read_text(encoding="utf-8").strip())
         super().end_headers()

@@ -23,6 +23,8 @@ import nbformat
 import yaml
 from PIL import Image
 
+from scorecard.browser.bundle import write_bundle
+from scorecard.browser.runtime import FOLDER as RUNTIME
 from scorecard.collate import DATA, Collation, collect_texts, list_errata
 from scorecard.files import (
     child_environment,
@@ -99,6 +101,7 @@ def render_book(collation: Collation, build: Path) -> bool:
     _stage_proofs(stage)
     shutil.copyfile(ROOT / "CHANGELOG.md", stage / "CHANGELOG.md")  # a page includes it
     _stage_data(collation, stage)
+    write_bundle(collation, stage / "_site")
     return _build(stage, build, strict=True)
 
 
@@ -224,6 +227,8 @@ def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None
             if shared:
                 move_to_shared(site, html, shared)
             (site / KEY).write_text(key)
+            if (html / RUNTIME).exists() and (site / RUNTIME).parent.exists():
+                (html / RUNTIME).rename(site / RUNTIME)
             replace_folder(site, html)
     shutil.rmtree(build / "rendering", ignore_errors=True)
     for name in COPIED_FILES:

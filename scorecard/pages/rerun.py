@@ -61,6 +61,9 @@ def add_rerun_notes(app: Sphinx, doctree: nodes.document) -> None:
         fields["repository"] = data.get("repository")
         fields["parameters"] = [p for p in notebook.parameters.values() if p.name not in FILES]
         fields["relations"] = notebook.relations
+        is_published = not page and app.builder.name == "html"
+        fields["recompute"] = notebook.name if is_published else ""
+        fields["up"] = "../" * docname.count("/")
     if html := _ENVIRONMENT.get_template("rerun.html").render(fields).strip():
         title.insert(1, nodes.raw("", html, format="html"))
 

@@ -33,6 +33,7 @@ import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from scorecard.browser import runtime
 from scorecard.collate import Collation
 from scorecard.files import empty_folder, replace_folder
 from scorecard.pages.results import BookDirective
@@ -255,7 +256,8 @@ def make_release(collation: Collation, build: Path, edition: Edition) -> Path:
         files = {
             f"replication/{p.relative_to(extra / 'replication')}": p for p in _list_files(extra)
         }
-        files |= {f"html/{p.relative_to(build / 'html')}": p for p in _list_files(build / "html")}
+        pages = [p for p in _list_files(build / "html") if not p.is_relative_to(build / RUNTIME)]
+        files |= {f"html/{p.relative_to(build / 'html')}": p for p in pages}
         files |= {path: build / path for path in BUILT if (build / path).exists()}
         files |= {path.name: path for path in build.glob("*.pdf")}
         files["CITATION.cff"] = build / "html/CITATION.cff"
@@ -280,6 +282,10 @@ def bill_of_materials() -> bytes:
     """Return the CycloneDX list of all installed packages, with versions and licences, as JSON."""
     command = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"]
     return subprocess.run([*command, sys.prefix], check=True, capture_output=True).stdout
+
+
+#: Python for browsers, which others publish: a release names where it is.
+RUNTIME = Path("html", runtime.FOLDER)
 
 
 def _list_files(folder: Path) -> list[Path]:

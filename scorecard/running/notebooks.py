@@ -45,9 +45,9 @@ from scorecard.running.parameters import (
     ROWS,
     TYPES,
     Parameter,
-    Relation,
     make_model,
 )
+from scorecard.running.relations import Relation
 from scorecard.values import ParameterError, read_texts, suggest_name
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")

@@ -7,7 +7,7 @@ import yaml
 
 from scorecard.paths import ROOT
 from scorecard.running.notebooks import all_notebooks
-from scorecard.running.parameters import Relation
+from scorecard.running.relations import Relation
 from scorecard.running.runner import make_rerun_job
 from scorecard.values import ParameterError
 

@@ -1,0 +1,201 @@
+"""What a browser needs to recompute the pages of a site, written beside them.
+
+``recompute/code.zip`` holds the library, the pages, what the documents print, the part of
+this kit that saves and judges, and the libraries in plain Python that these import, from the
+environment that built the book. ``recompute/NAME.json`` holds a page's cells, the declarations of
+its parameters, and its published numbers by profile; ``recompute/site.json`` what all have in
+common. Worker and panel are copied as they are.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+from analysis import fingerprint
+from scorecard.browser import runtime
+from scorecard.browser.run import FILES, LARGEST_FILE, hash_results
+from scorecard.collate import Collation
+from scorecard.paths import BOOK, ROOT
+from scorecard.run import write_json
+from scorecard.running.notebooks import Notebook, all_notebooks, profile_parameters
+from scorecard.running.runner import find_imported_names
+
+#: Folder of the site for all of it.
+FOLDER = "recompute"
+#: JavaScript that is copied there as it is.
+SCRIPTS = Path(__file__).with_name("files")
+#: Distributions in plain Python that the code imports, and that the runtime does not have.
+PLAIN = (
+    "PyYAML", "lazy-loader", "tqdm", "threadpoolctl", "Jinja2", "MarkupSafe", "typing-extensions",
+)  # fmt: skip
+#: What a file of the code may end with.
+_SUFFIXES = (".py", ".pyi", ".md", ".csv", ".csv.gz", ".yml", ".txt", ".mplstyle")
+#: Modules of the kit that run in a browser: below these paths.
+_KIT = (
+    "__init__.py", "__init__.pyi", "collate.py", "fill.py", "paths.py", "prints.py", "record.py",
+    "run.py", "text.py", "values.py", "verdicts.py", "saving", "browser/__init__.py",
+    "browser/form.py", "browser/run.py", "running/__init__.py", "running/relations.py",
+)  # fmt: skip
+#: Seconds of each page in a browser, measured.
+TIMES = BOOK / "profiles" / "browser.csv"
+
+
+def list_code() -> Iterator[tuple[str, Path]]:
+    """Yield the files of the code: path in the archive, and file."""
+    for path in _walk(ROOT / "analysis"):
+        if "crawl" not in path.parts:  # a crawler needs sockets
+            yield path.relative_to(ROOT).as_posix(), path
+    for name in _KIT:
+        for path in _walk(ROOT / "scorecard" / name):
+            yield path.relative_to(ROOT).as_posix(), path
+    for path in _walk(BOOK):
+        if "_build" not in path.parts and path.parent.name != "profiles":
+            yield path.relative_to(ROOT).as_posix(), path
+    for name in PLAIN:
+        for file in distribution(name).files or ():
+            if (file.suffix == ".py" and ".." not in file.parts) or "licenses" in file.parts:
+                yield file.as_posix(), Path(str(file.locate()))
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    paths = [root] if root.is_file() else sorted(root.rglob("*"))
+    for path in paths:
+        if path.is_file() and path.name.endswith(_SUFFIXES) and "__pycache__" not in path.parts:
+            yield path
+
+
+def write_code(archive: Path) -> str:
+    """Write the archive of the code, the same bytes for the same files, and return its SHA-256."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, path in sorted(list_code()):
+            packed.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return hashlib.sha256(archive.read_bytes()).hexdigest()
+
+
+def write_bundle(collation: Collation, site: Path) -> None:
+    """Write all that recomputing needs into a site, but the runtime."""
+    folder = site / FOLDER
+    folder.mkdir(parents=True)
+    for path in sorted(SCRIPTS.iterdir()):
+        shutil.copyfile(path, folder / path.name)
+    (site / runtime.POLICY).write_text(f"{runtime.make_policy()}\n", encoding="utf-8")
+    digest = write_code(folder / "code.zip")
+    code = {"sha256": digest, "bytes": (folder / "code.zip").stat().st_size}
+    write_json(folder / "site.json", {"code": code, "runtime": runtime.read_list()})
+    for notebook in all_notebooks().values():
+        if notebook.page in collation.runs:
+            write_json(folder / f"{notebook.name}.json", describe_page(notebook, collation), None)
+    add_profile(collation, site)
+
+
+def add_profile(collation: Collation, site: Path) -> None:
+    """Add the results of a profile to what the pages of a site are compared with."""
+    for page in collation.runs:
+        path = site / FOLDER / f"{Path(page).name}.json"
+        described = json.loads(path.read_bytes())
+        described["profiles"][collation.profile] = describe_run(collation, page)
+        write_json(path, described, None)
+
+
+def describe_page(notebook: Notebook, collation: Collation) -> dict[str, Any]:
+    """Return a page's text, cells, parameters and relations, and whether a browser can run it."""
+    cells = [
+        {"id": c["id"], "source": c.source, "tags": c.metadata.get("tags", [])}
+        for c in notebook.content.cells
+        if c.cell_type == "code"
+    ]
+    texts = [c.source for c in notebook.content.cells if c.cell_type == "markdown"]
+    code = "\n".join(cell["source"] for cell in cells)
+    paper = profile_parameters("paper").get(notebook.name, {})
+    return {
+        "page": notebook.page,
+        "name": notebook.name,
+        "cells": cells,
+        "text": "\n\n".join(texts),
+        "elsewhere": find_elsewhere("\n".join(texts), collation),
+        "parameters": [asdict(parameter) for parameter in notebook.parameters.values()],
+        "relations": [{"text": r.text, "reason": r.reason} for r in notebook.relations],
+        "documents": notebook.resolve(paper),
+        "unavailable": find_unavailable(code),
+        "policies": bool(_POLICIES.search(code)),
+        "files": [name for name in FILES if name in notebook.parameters],
+        "largest_file": LARGEST_FILE,
+        "profiles": {},
+    }
+
+
+#: A page that simulates policies offers a cell for the reader's own.
+_POLICIES = re.compile(r"\b(simulate|simulate_random|compare|long_run|long_run_cycle)\(")
+_OF_PAGE = re.compile(r"""pages\["([\w-]+)"\]""")
+_OF_ROW = re.compile(r"""\b(?:computed|verdict)\("([^"]+)\"""")
+
+
+def find_elsewhere(text: str, collation: Collation) -> dict[str, Any]:
+    """Return what a page's text quotes of other pages: their values, claims and verdicts."""
+    names = set(_OF_PAGE.findall(text))
+    values: dict[str, Any] = {}
+    for id, entry in collation.values.items():
+        if Path(entry["page"]).name in names:
+            values.setdefault(entry["page"], {})[id] = entry
+    rows = [id for id in _OF_ROW.findall(text) if id in collation.records]
+    verdicts = collation.verdicts
+    return {
+        "values": values,
+        "computed": {id: collation.records[id]["value"] for id in rows},
+        "verdicts": {id: verdicts[id]["verdict"] for id in rows if id in verdicts},
+    }
+
+
+#: Packages that a browser cannot run, and why.
+_NEEDS = {"scrapy": "a crawler opens connections, which a page may not"}
+_IMPORT = re.compile(r"^\s*(?:import|from) ([a-z_]\w*)", re.M)
+
+
+def find_unavailable(code: str) -> str:
+    """Return why a browser cannot run a page; empty if it can."""
+    for module in fingerprint.modules_behind(find_imported_names(code)):
+        if module.startswith("analysis.crawl"):
+            return _NEEDS["scrapy"]
+    return ""
+
+
+def describe_run(collation: Collation, page: str) -> dict[str, Any]:
+    """Return a run's parameters, values, verdicts and hashes, to compare with."""
+    entries = {**collation.records, **collation.values}
+    return {
+        "parameters": collation.runs[page]["parameters"],
+        "hashes": hash_results(collation, Path(collation.runs[page]["folder"]), page),
+        "values": {id: entry["value"] for id, entry in entries.items() if entry["page"] == page},
+        "verdicts": {
+            id: entry["verdict"]
+            for id, entry in collation.verdicts.items()
+            if entry["page"] == page
+        },
+        "captions": {
+            id: product["caption"]
+            for id, product in collation.figures.items()
+            if product["notebook"] == page
+        },
+        "seconds": read_times().get((Path(page).name, collation.profile)),
+    }
+
+
+@cache
+def read_times() -> dict[tuple[str, str], float]:
+    """Return the measured seconds of pages in a browser, by page and profile."""
+    if not TIMES.exists():
+        return {}
+    with TIMES.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        return {(row["page"], row["profile"]): float(row["seconds"]) for row in rows}

@@ -1,0 +1,385 @@
+"""Run the cells of a page in a reader's browser, judge its claims, and compare with the book.
+
+A Web Worker imports this module and calls `answer`. There is neither a kernel nor a compiler, and
+no process beside it: cells run one after the other in one namespace, in a folder as the runner
+prepares it, and save what they save everywhere; `scorecard.collate` then reads that folder.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import json
+import os
+import re
+import shutil
+import time
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sized
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import yaml
+
+from scorecard import run
+from scorecard.browser.form import check_text
+from scorecard.collate import PRODUCTS, Collation, collate
+from scorecard.fill import FillError, Text
+from scorecard.paths import BOOK
+from scorecard.prints import printed_rows
+from scorecard.running.relations import Relation
+from scorecard.values import ParameterError
+
+#: The number of rows of the reader's table, in a range or a relation.
+ROWS = re.compile(r"\bN\b")
+#: Parameters whose value is a reader's own file.
+FILES = ("sources", "trace", "signals")
+#: Greatest number of bytes of a reader's file.
+LARGEST_FILE = 20_000_000
+#: Greatest number of characters of a cell's result that is shown.
+LONGEST_OUTPUT = 20_000
+#: Folder of the run, and of the reader's files.
+FOLDER = Path("/tmp/run")
+INBOX = Path("/tmp")
+#: All variants of figures; an earlier run may have left some out.
+_variants: dict[str, Any] = {}
+Report = Callable[[str, int, int], None]
+
+
+class CellFailed(RuntimeError):
+    """A cell raised an error; the message names the cell, the line and the error."""
+
+
+def answer(text: str, report: Report) -> str:
+    """Run a page as a request asks, and return its results as JSON.
+
+    `text`: the request as JSON: ``page`` as `scorecard.browser.bundle` describes it, ``given``
+    values as texts by parameter, ``files`` with names of parameters, ``policy`` (code that runs
+    after the cells), ``variants`` of figures,
+    ``profiles`` with published results by name, and whether cells are ``edited``;
+    `report` is called before each cell, with its id, its position and the number of cells.
+    """
+    request = json.loads(text)
+    page, profiles = request["page"], request["profiles"]
+    files = {name: (INBOX / f"{name}.csv").read_bytes() for name in request["files"]}
+    try:
+        parameters = check_parameters(page, request["given"], files)
+    except ValueError as error:
+        return json.dumps({"refused": {"parameter": find_name(page, error), "message": str(error)}})
+    own = files or request["edited"]
+    fitting = (name for name in profiles if profiles[name]["parameters"] == parameters)
+    profile = None if own else next(fitting, None)
+    document = not files and parameters == page["documents"]
+    cells = [*page["cells"]]
+    if request["policy"]:
+        cells.append({"id": "policy", "source": request["policy"], "tags": []})
+    published = profiles[profile or next(iter(profiles))]
+    started = time.perf_counter()
+    outputs = run_cells(
+        {**page, "cells": cells},
+        parameters,
+        FOLDER,
+        report,
+        files,
+        document,
+        profile or "paper",
+        request["variants"],
+    )
+    collation = collate(
+        [FOLDER], profile=profile or "paper", document=document or bool(profile), complete=False
+    )
+    found = compare(collation, FOLDER, page["page"], published, alike=bool(profile))
+    return json.dumps(
+        {
+            "seconds": time.perf_counter() - started,
+            "profile": profile,
+            "comparison": found,
+            "products": read_products(collation, FOLDER),
+            "filled": fill(page, collation, document),
+            "shown": outputs.get("policy", ""),
+            "notebook": make_notebook(cells, parameters),
+        }
+    )
+
+
+def check_parameters(
+    page: Mapping[str, Any], given: Mapping[str, str], files: Mapping[str, bytes]
+) -> dict[str, Any]:
+    """Return a page's parameters from the texts of a form, checked as `make run` checks them.
+
+    Raises ValueError that begins with the name of the parameter, or states a relation.
+    """
+    declared = {entry["name"]: entry for entry in page["parameters"]}
+    tables = yaml.safe_load((BOOK / "_tables.yml").read_text(encoding="utf-8"))
+    table: Sized | None = None
+    for name, content in files.items():
+        if len(content) > LARGEST_FILE:
+            raise ParameterError(
+                f"{name} must have at most {LARGEST_FILE} bytes, got {len(content)}"
+            )
+        if name == "signals":  # which mean nothing without their sources
+            continue
+        try:
+            table = resolve_name(tables[name][declared[name]["allowed"]])(
+                str(INBOX / f"{name}.csv")
+            )
+        except ValueError as error:
+            raise ParameterError(f"{name} cannot be read: {error}") from None
+    numbers: dict[str, Any] = {}
+    relations = [Relation.parse(entry["text"], entry["reason"]) for entry in page["relations"]]
+    if any(
+        ROWS.search(entry.get("allowed", entry.get("text")))
+        for entry in [*page["parameters"], *page["relations"]]
+    ):
+        file = next((name for name in FILES if name in declared), FILES[0])
+        numbers["N"] = len(resolve_name(tables[file]["default"])() if table is None else table)
+    for name, entry in declared.items():
+        numbers[name] = "" if name in FILES else check_text(entry, given[name], numbers)
+    for relation in relations:
+        relation.check(numbers)
+    numbers.pop("N", None)
+    if together := tables.get("together", {}).get(page["name"]):
+        paths = {name: str(INBOX / f"{name}.csv") if name in files else "" for name in FILES}
+        resolve_name(together)(table, numbers | paths)
+    return numbers
+
+
+def find_name(page: Mapping[str, Any], error: ValueError) -> str:
+    """Return the parameter that an error is about: the first one that its message names."""
+    names = [entry["name"] for entry in page["parameters"]]
+    words = str(error).replace("(", " ").replace("[", " ").split()
+    return next((word.strip(",:)]'") for word in words if word.strip(",:)]'") in names), "")
+
+
+def run_cells(
+    page: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    folder: Path,
+    report: Report,
+    files: Mapping[str, bytes],
+    document: bool,
+    profile: str,
+    variants: Collection[str] = ("svg", "dark.svg"),
+) -> dict[str, str]:
+    """Run a page's cells in a new folder, and return what their last lines show, by cell.
+
+    Raises CellFailed.
+    """
+    _prepare_figures(variants)
+    os.chdir(folder.parent)  # the folder in which a process is cannot be removed everywhere
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    given = dict(parameters)
+    described = {}
+    for parameter, content in files.items():
+        given[parameter] = name = f"{parameter}.csv"
+        (folder / name).write_bytes(content)
+        digest = hashlib.sha256(content).hexdigest()
+        described[parameter] = {"name": name, "shipped": name, "sha256": digest}
+    facts = {
+        "notebook": page["page"],
+        "parameters": given,
+        "given": given,
+        "document": document or profile == "quick",
+        "profile": profile,
+        "files": described,
+    }
+    run.write_json(folder / "run.json", facts)
+    (folder / "seconds.txt").write_text("0\n")
+    os.environ[run.VARIABLE] = str(folder)
+    _forget_run()
+    os.chdir(folder)
+    return _run_cells(page["cells"], given, report)
+
+
+def _prepare_figures(variants: Collection[str]) -> None:
+    """Have figures drawn without a screen, in the variants that a page shows, as SVG.
+
+    A Matplotlib older than 3.10 gets the option of box plots that it lacks.
+    """
+    os.environ["MPLBACKEND"] = "agg"
+    from matplotlib.axes import Axes
+
+    from scorecard.saving import figures
+
+    figures.FORMATS = ("svg",)  # type: ignore[assignment]
+    _variants.update(figures.VARIANTS)
+    figures.VARIANTS = {ending: _variants[ending] for ending in variants}
+    boxplot = Axes.boxplot
+    if "orientation" in inspect.signature(boxplot).parameters:
+        return
+
+    def draw_boxes(self: Any, *args: Any, orientation: str = "vertical", **options: Any) -> Any:
+        return boxplot(self, *args, vert=orientation == "vertical", **options)
+
+    Axes.boxplot = draw_boxes  # type: ignore[method-assign]
+
+
+def _forget_run() -> None:
+    """Forget an earlier run of this process: its facts, the ids it used, and what it saved."""
+    from scorecard import record
+
+    run.run_facts.cache_clear()
+    for saved in (run.saved, record._claims, record._values):
+        saved.clear()
+
+
+def _run_cells(
+    cells: list[dict[str, Any]], given: Mapping[str, Any], report: Report
+) -> dict[str, str]:
+    space: dict[str, Any] = {"__name__": "__main__"}
+    outputs: dict[str, str] = {}
+    for position, cell in enumerate(cells):
+        report(cell["id"], position, len(cells))
+        name = f"<cell {position + 1}>"
+        try:
+            shown = _run_cell(cell["source"], name, space)
+        except Exception as error:
+            trace = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in trace if frame.filename == name]
+            where = "your own policy" if cell["id"] == "policy" else f"cell {position + 1}"
+            line = f", line {lines[-1]}" if lines else ""
+            raise CellFailed(f"{where}{line}: {type(error).__name__}: {error}") from error
+        if "parameters" in cell["tags"]:
+            space.update(given)
+        outputs[cell["id"]] = shown[:LONGEST_OUTPUT]
+    return outputs
+
+
+def _run_cell(source: str, name: str, space: dict[str, Any]) -> str:
+    """Run one cell; return its last line's value as text, if that is an expression."""
+    tree = ast.parse(source, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec"), space)
+    if last is None:
+        return ""
+    assert isinstance(last, ast.Expr)
+    value = eval(compile(ast.Expression(last.value), name, "eval"), space)
+    return "" if value is None else str(value)
+
+
+def hash_results(collation: Collation, folder: Path, page: str) -> dict[str, str]:
+    """Return the SHA-256 of each value, claim and data file of a run, as the manifest has them."""
+    hashes = {
+        id: hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+        for id, entry in {**collation.records, **collation.values}.items()
+        if entry["page"] == page
+    }
+    for kind in PRODUCTS:
+        for path in sorted(folder.glob(f"{kind}/*.csv")):
+            hashes[f"{kind}/{path.name}"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashes
+
+
+def compare(
+    collation: Collation, folder: Path, page: str, published: Mapping[str, Any], *, alike: bool
+) -> dict[str, Any]:
+    """Compare a run with published results: how many are the same bytes, and what differs.
+
+    `published`: ``hashes`` by id or file, ``values`` by id, and ``verdicts`` by row; `alike`:
+    whether it has the same parameters. Otherwise only numbers that both have are listed.
+    """
+    hashes, expected = hash_results(collation, folder, page), published["hashes"]
+    values = published["values"]
+    here = {id: entry["value"] for id, entry in {**collation.records, **collation.values}.items()}
+    differences = [
+        {"id": id, **_describe_difference(id, values, here, expected, hashes)}
+        for id in sorted({*hashes, *expected} if alike else {*values} & {*here})
+        if hashes.get(id) != expected.get(id)
+    ]
+    verdicts = published["verdicts"]
+    judged = {
+        id: entry["verdict"]
+        for id, entry in collation.verdicts.items()
+        if entry["verdict"] != "missing"
+    }
+    for id, verdict in judged.items() if alike else ():
+        if verdicts.get(id) != verdict:
+            differences.append({"id": id, "published": verdicts.get(id, "none"), "here": verdict})
+    return {
+        "all": len({*hashes, *expected}),
+        "same": sum(hashes.get(id) == expected[id] for id in expected),
+        "judged": len(judged),
+        "verdicts": sum(verdicts.get(id) == verdict for id, verdict in judged.items()),
+        "differences": differences,
+    }
+
+
+def _describe_difference(
+    id: str,
+    values: Mapping[str, Any],
+    here: Mapping[str, Any],
+    expected: Mapping[str, str],
+    hashes: Mapping[str, str],
+) -> dict[str, str]:
+    """Return what is published and what is here: numbers, or the beginnings of hashes."""
+    if id in values or id in here:
+        before: Any = values.get(id)
+        after: Any = here.get(id)
+        note = ""
+        if type(before) in (int, float) and type(after) in (int, float) and before != after:
+            note = f" ({after - before:+.3g})"
+        elif before == after:
+            note = " (its words or its interval differ)"
+        return {
+            "published": "none" if id not in values else str(before),
+            "here": "none" if id not in here else f"{after}{note}",
+        }
+    short = (entry.get(id, "") for entry in (expected, hashes))
+    published, own = (f"SHA-256 {digest[:12]}…" if digest else "none" for digest in short)
+    return {"published": published, "here": own}
+
+
+def read_products(collation: Collation, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return figures, tables and data of a run, with the texts of their files."""
+    products: dict[str, dict[str, Any]] = {kind: {} for kind in PRODUCTS}
+    for kind in PRODUCTS:
+        for id, product in getattr(collation, kind).items():
+            path = folder / kind / id
+            texts: dict[str, Any] = {"csv": path.with_name(f"{id}.csv").read_text(encoding="utf-8")}
+            if kind == "figures":
+                texts["pictures"] = {
+                    picture.name.removeprefix(f"{id}."): picture.read_text(encoding="utf-8")
+                    for picture in path.parent.glob(f"{id}.*svg")
+                }
+            products[kind][id] = product | texts
+    return products
+
+
+def fill(page: Mapping[str, Any], collation: Collation, document: bool) -> dict[str, str] | None:
+    """Return the numbers of a page's sentences by the attribute ``data-value`` of their elements.
+
+    None if the text asks for what a run of this page alone does not have.
+    """
+    elsewhere = page["elsewhere"]
+    computed = {id: entry["value"] for id, entry in collation.records.items()}
+    verdicts = {id: entry["verdict"] for id, entry in collation.verdicts.items()}
+    texts = Text(
+        {**elsewhere["values"], page["page"]: collation.values},
+        {**elsewhere["computed"], **computed},
+        {id: row.printed for id, row in printed_rows().items()},
+        {**elsewhere["verdicts"], **verdicts},
+        document,
+    )
+    try:
+        texts.fill(page["text"], page["page"])
+    except FillError:
+        return None
+    return texts.filled
+
+
+def make_notebook(cells: list[dict[str, Any]], parameters: Mapping[str, Any]) -> str:
+    """Return a notebook of the cells with their parameters, as JSON."""
+    made = []
+    for cell in cells:
+        source = cell["source"]
+        if "parameters" in cell["tags"]:
+            source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
+        made.append(
+            {"cell_type": "code", "id": cell["id"], "metadata": {}, "source": source,
+             "execution_count": None, "outputs": []}
+        )  # fmt: skip
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return json.dumps({"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})

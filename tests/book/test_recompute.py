@@ -1,0 +1,126 @@
+"""Pages recompute in a browser, from a server on this machine, and compare their bytes.
+
+The runtime is taken from the folder or archive that ``BROWSER_RUNTIME`` names, or from its own
+address. Without it, or without a browser, these tests are skipped.
+"""
+
+import json
+import os
+
+import pytest
+
+from scorecard.browser import runtime
+from tests.support import sample
+
+#: Longest time of a run, in milliseconds, on a busy machine.
+PATIENCE = 900_000
+OVERSPENDING = """
+class Greedy:
+    def select(self, observation, budget, rng):
+        return [0, 1, 2]
+from analysis.ephemeral import four_sources, simulate
+simulate(four_sources(), Greedy(), 1, 10)
+"""
+ENDLESS = "while True: pass"
+
+
+def list_pages(site):
+    """Return the pages that a browser can run, by name."""
+    found = {}
+    for path in sorted((site.html / "recompute").glob("*.json")):
+        page = json.loads(path.read_bytes())
+        if path.name != "site.json" and not page["unavailable"]:
+            found[page["name"]] = page
+    return found
+
+
+@pytest.fixture(scope="module")
+def recomputing(site):
+    """The site with the runtime in it."""
+    try:
+        runtime.install_runtime(site.html / runtime.FOLDER, os.environ.get("BROWSER_RUNTIME", ""))
+    except runtime.RuntimeMissing as error:
+        pytest.skip(f"there is no Python for browsers: {error}")
+    return site
+
+
+def open_panel(tab, address, page):
+    tab.goto(f"{address}/{page}.html")
+    tab.click(".book-recompute summary")
+    tab.wait_for_selector(".book-recompute-panel p")
+
+
+def run(tab):
+    """Press Run, and return what the panel says in the end."""
+    tab.click(".book-recompute [type=submit]")
+    # A function of the page's own would be a string that its policy does not let it evaluate.
+    tab.locator(".book-recompute [type=submit]:not(:disabled)").wait_for(timeout=PATIENCE)
+    return tab.inner_text(".book-recompute-status")
+
+
+def test_pages_give_the_same_bytes(recomputing, address, tab):
+    pages = list_pages(recomputing)
+    said = {}
+    for name in sample(pages, 3):
+        open_panel(tab, address, pages[name]["page"])
+        count = len(pages[name]["profiles"]["quick"]["hashes"])
+        text = run(tab)
+        if f"the same bytes: {count} of {count}" not in text:
+            said[name] = text
+    assert said == {}
+
+
+def test_run_refuses_and_goes_on_offline(recomputing, address, tab):
+    open_panel(tab, address, "ephemeral/four-sources")
+    tab.fill("#recompute-budget", "5")
+    run(tab)
+    assert tab.inner_text("#recompute-budget-error") == "budget must be in [1, 4], got 5"
+    tab.context.set_offline(True)
+    tab.fill("#recompute-budget", "2")
+    assert "parameters of your own" in run(tab)
+    assert tab.locator("article .book-own").count() > 0
+    assert "four-sources-budget" in tab.inner_text(".book-recompute-results")
+    tab.click("text=Your own policy")
+    tab.fill("[aria-label='your own policy']", OVERSPENDING)
+    assert "at most 1 different sources" in run(tab)
+    tab.fill("[aria-label='your own policy']", ENDLESS)
+    tab.fill("#recompute-limit", "1")
+    assert run(tab).startswith("Stopped after 1 minutes")
+
+
+def test_nothing_is_loaded_unasked(site, address, tab):
+    asked = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(f"{address}/ephemeral/four-sources.html")
+    assert not [url for url in asked if "runtime" in url or ".json" in url]
+    tab.click(".book-recompute summary")
+    tab.wait_for_selector(".book-recompute [type=submit]")
+    assert all(url.startswith(address) for url in asked)
+    assert not [url for url in asked if url.endswith((".wasm", ".whl", "code.zip"))]
+
+
+def test_page_from_disk_says_what_to_do(site, tab):
+    tab.goto((site.html / "ephemeral/four-sources.html").as_uri())
+    tab.click(".book-recompute summary")
+    assert "make serve" in tab.inner_text(".book-recompute-panel")
+
+
+def test_browser_without_webassembly_is_told(site, address, tab):
+    tab.add_init_script("delete window.WebAssembly")
+    open_panel(tab, address, "ephemeral/four-sources")
+    assert "make run NB=four-sources" in tab.inner_text(".book-recompute-panel")
+
+
+def test_large_file_is_refused_beside_its_field(site, address, tab, tmp_path):
+    large = tmp_path / "large.csv"
+    large.write_bytes(b"a,b\n" * 12_500_000)
+    open_panel(tab, address, "ephemeral/four-sources")
+    tab.set_input_files("#recompute-sources", large)
+    tab.click(".book-recompute [type=submit]")
+    assert "50 MB" in tab.inner_text("#recompute-sources-error")
+
+
+def test_address_holds_parameters(site, address, tab):
+    tab.goto(f"{address}/ephemeral/four-sources.html?recompute&budget=3")
+    tab.wait_for_selector("#recompute-budget")
+    assert tab.input_value("#recompute-budget") == "3"

@@ -1,0 +1,127 @@
+"""The Python of the worker: requests, refusals, and what differs from the published page."""
+
+import hashlib
+import json
+
+import pytest
+
+from scorecard.browser import run
+from scorecard.browser.run import CellFailed, answer, check_parameters
+from scorecard.saving import figures
+
+SAVE = "from scorecard import save_value\nsave_value('small-sum', size + 0.5)"
+PAGE = {
+    "page": "part/small",
+    "name": "small",
+    "text": "The sum is {{ v.sum | fmt('.1f') }}.",
+    "elsewhere": {"values": {}, "computed": {}, "verdicts": {}},
+    "cells": [
+        {"id": "a", "source": "size: int = 2", "tags": ["parameters"]},
+        {"id": "b", "source": SAVE, "tags": []},
+    ],
+    "parameters": [
+        {"name": "size", "type": "int", "default": 2, "unit": "none", "allowed": "[1, 9]",
+         "description": "a number"},
+        {"name": "part", "type": "int", "default": 1, "unit": "none", "allowed": "[1, size]",
+         "description": "a number"},
+    ],
+    "relations": [{"text": "2 * part <= size + 2", "reason": "room"}],
+    "documents": {"size": 2, "part": 1},
+}  # fmt: skip
+
+
+def hash_entry(value):
+    entry = {"value": value, "interval": None, "replications": None, "page": "part/small"}
+    return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+
+
+PUBLISHED = {
+    "parameters": {"size": 2, "part": 1},
+    "hashes": {"small-sum": hash_entry(2.5)},
+    "values": {"small-sum": 2.5},
+    "verdicts": {},
+}
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Return a function that runs the page with some changes and returns the answer."""
+    monkeypatch.setattr(run, "FOLDER", tmp_path / "run")
+    monkeypatch.setattr(run, "INBOX", tmp_path)
+    monkeypatch.setattr(figures, "FORMATS", figures.FORMATS)
+    monkeypatch.setattr(figures, "VARIANTS", dict(figures.VARIANTS))
+    monkeypatch.setenv(run.run.VARIABLE, str(tmp_path))
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.chdir(tmp_path)
+
+    def answered(page=PAGE, policy="", edited=False, **given):
+        steps = []
+        request = {
+            "page": page,
+            "given": {"size": "2", "part": "1", **given},
+            "files": [],
+            "policy": policy,
+            "edited": edited,
+            "variants": ["svg"],
+            "profiles": {"paper": PUBLISHED},
+        }
+        result = json.loads(answer(json.dumps(request), lambda *step: steps.append(step)))
+        return result | {"steps": steps}
+
+    yield answered
+    run._forget_run()
+
+
+def test_documents_parameters_give_same_bytes(ask):
+    result = ask()
+    assert result["profile"] == "paper"
+    assert result["comparison"] | {"differences": []} == {
+        "all": 1, "same": 1, "judged": 0, "verdicts": 0, "differences": [],
+    }  # fmt: skip
+    assert result["comparison"]["differences"] == []
+    assert result["filled"] == {"small-sum:.1f": "2.5"}
+    assert result["steps"] == [["a", 0, 2], ["b", 1, 2]] or len(result["steps"]) == 2
+
+
+def test_other_parameters_stand_beside_published(ask):
+    result = ask(size="3")
+    assert result["profile"] is None
+    (difference,) = result["comparison"]["differences"]
+    assert difference == {"id": "small-sum", "published": "2.5", "here": "3.5 (+1)"}
+    assert result["filled"] == {"small-sum:.1f": "3.5"}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [({"size": "10"}, "size"), ({"size": "x"}, "size"), ({"part": "3"}, "part"),
+     ({"size": "2", "part": "2"}, ""), ({"size": "9", "part": "9"}, "part")],
+)  # fmt: skip
+def test_wrong_values_are_refused_by_name(ask, given, name):
+    refused = ask(**given).get("refused")
+    assert (refused or {"parameter": ""})["parameter"] == name
+
+
+def test_failing_cell_is_named_with_its_line(ask):
+    with pytest.raises(CellFailed, match="your own policy, line 2: ZeroDivisionError"):
+        ask(policy="x = 0\n1 / x")
+
+
+def test_policy_cell_shows_its_last_line(ask):
+    assert ask(policy="size + 40")["shown"] == "42"
+
+
+def test_edited_cells_are_no_published_run(ask):
+    cells = [PAGE["cells"][0], PAGE["cells"][1] | {"source": PAGE["cells"][1]["source"] + "\n1"}]
+    assert ask(PAGE | {"cells": cells}, edited=True)["profile"] is None
+
+
+def test_large_file_is_refused(monkeypatch):
+    monkeypatch.setattr(run, "LARGEST_FILE", 10)
+    page = PAGE | {
+        "parameters": [
+            {"name": "sources", "type": "str", "default": "", "unit": "path", "allowed": "any",
+             "description": "a file"}
+        ]
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="sources"):
+        check_parameters(page, {}, {"sources": b"x" * 11})
