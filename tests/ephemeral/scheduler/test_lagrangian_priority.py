@@ -11,6 +11,7 @@ from analysis.ephemeral import (
     crawl_price,
     four_sources,
     lagrangian_index,
+    relaxed_problem,
     whittle_index_at_age,
 )
 from analysis.ephemeral.instances import lognormal_sources, random_sources
@@ -50,6 +51,9 @@ SETS = {
     "nearly all": (random_sources(40, 4), 39),
     "all": (random_sources(40, 4), 40),
     "one crawl": (lognormal_sources(150, 5), 1),
+    "twelve decades": (Sources(10.0 ** np.linspace(-6, 6, 60), np.ones(60), np.full(60, 0.2)), 3),
+    "alpha near 0 and 1": (Sources(np.linspace(1, 3, 60), np.ones(60), [300.0, 1e-6, 0.4] * 20), 5),
+    "one that brings nothing": (Sources([0.0, *[2.0] * 9], np.ones(10), np.full(10, 0.3)), 9),
     "slow": (Sources(np.linspace(1, 3, 80), np.ones(80), np.full(80, 1e-9)), 7),
 }
 
@@ -288,3 +292,17 @@ def test_parts_share_one_price():
 def test_wrong_priorities_of_parts_are_refused(options, name):
     with pytest.raises(ValueError, match=name):
         PartitionedScheduler(four_sources(), [0, 0, 1, 1], 2, **options)
+
+
+@pytest.mark.parametrize("end", ["smallest_subsidy", "subsidy"])
+def test_crawls_hold_at_ends_of_interval(end):
+    """At either end of the multipliers a source ties between two due ages."""
+    sources = Sources([1.0, 1.0, 0.4, 0.3], np.ones(4), [0.7, 0.7, 40.0, 40.0]).subset(
+        np.repeat(np.arange(4), 5)
+    )
+    price = getattr(relaxed_problem(sources, 10), end)
+    ages = np.random.default_rng(26).integers(1, 9, 20)
+    scheduler = Scheduler(sources, 10, ages, priority="lagrangian", crawl_price=price)
+    reference = LagrangianSort(sources, 10, ages, price=price)
+    for _ in range(100):
+        same_crawl(scheduler, reference)
