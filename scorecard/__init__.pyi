@@ -14,6 +14,7 @@ from .saving.figures import (
     fold_names,
     ink,
     is_narrow,
+    label_names,
     paper,
     save_figure,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "is_document_run",
     "is_narrow",
     "join_words",
+    "label_names",
     "paper",
     "pluralise",
     "record_claims",

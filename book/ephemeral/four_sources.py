@@ -29,11 +29,11 @@ from scorecard import (
     add_panels,
     claim,
     clean_for_markdown,
-    clean_for_mathtext,
     clean_text,
     ink,
     is_document_run,
     join_words,
+    label_names,
     pluralise,
     save_figure,
 )
@@ -314,20 +314,15 @@ def draw_content_value(sources: Sources) -> None:
     times = np.linspace(0, 10 * sources.period, 201)
     value = sources.mean_utility[:, None] * np.exp(-np.outer(sources.decay_rate, times))
     labels = _labels(sources)
+    drawn, numbers = label_names(sources.names or ())
     names = {"caption": list(map(clean_for_markdown, labels)), "alt": list(map(clean_text, labels))}
     sentences = {use: describe_values(sources, spelling) for use, spelling in names.items()}
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)
-        for i, label in enumerate(labels):
-            style = ["-", "--", "-.", ":"][i % 4]
-            axis.plot(
-                times,
-                value[i],
-                color=COLOURS[i % 7],
-                linestyle=style,
-                label=clean_for_mathtext(label),
-            )
+        for i, name in enumerate(drawn):
+            look = {"color": COLOURS[i % 7], "linestyle": ("-", "--", "-.", ":")[i % 4]}
+            axis.plot(times, value[i], label=f"source {name}", **look)
         axis.set(xlabel="time since publication (time units)", ylabel="value of an item")
         axis.set_xlim(0, times[-1])
         add_legend(figure)
@@ -337,7 +332,7 @@ def draw_content_value(sources: Sources) -> None:
         "four-sources-content-value",
         draw,
         caption=f"The value of one item of each source against its age. {sentences['caption']}"
-        f"{_describe_redrawn('Figure 1 of the report')}",
+        f"{numbers}{_describe_redrawn('Figure 1 of the report')}",
         alt=f"Exponentially falling curves, one a source. {sentences['alt']}",
         height=3.4,
     )
@@ -368,6 +363,7 @@ def draw_states(
 ) -> None:
     """Draw the content of the first six sources under the index policy, and its crawls."""
     labels, panels = _labels(sources), range(min(len(sources), SHOWN))
+    drawn, numbers = label_names((sources.names or ())[:SHOWN])
     run = simulate(sources, "whittle", budget, horizon, initial_state=initial_state)
     shares = [
         f"crawled at {f:.0%} of the epochs" if f else "never crawled" for f in cycle.frequency
@@ -378,7 +374,7 @@ def draw_states(
         axes = add_panels(figure, len(panels), 1, sharex=True)
         for i in panels:
             draw_source(axes[i], sources, run, i, COLOURS[i % 7])
-            axes[i].set_title(f"{clean_for_mathtext(labels[i])}: {shares[i]}")
+            axes[i].set_title(f"source {drawn[i]}: {shares[i]}")
         axes[-1].set_xlabel("epoch")
         figure.supylabel("expected content (value units)")
         return tabulate_trajectory(sources, run)
@@ -389,7 +385,7 @@ def draw_states(
         caption=f"Content of {describe_drawn_sources(sources)} and crawls (dots) under the index "
         "policy "
         f"with $M = {budget}$, from {initial_state} sources. {describe_rhythm(cycle)}; the dotted "
-        f"line is $u^*$.{_describe_redrawn(of)}",
+        f"line is $u^*$.{numbers}{_describe_redrawn(of)}",
         alt=f"Saw-tooth curves of the content of {pluralise(len(panels), 'source')} over "
         f"{pluralise(horizon, 'epoch')} with {budget} crawled at each. In the long run: "
         f"{shares_text}. "

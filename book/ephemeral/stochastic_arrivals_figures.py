@@ -25,11 +25,11 @@ from scorecard import (
     add_legend,
     add_panels,
     clean_for_markdown,
-    clean_for_mathtext,
     clean_text,
     format_change,
     ink,
     is_document_run,
+    label_names,
     pluralise,
     save_data,
     save_figure,
@@ -50,6 +50,7 @@ def printed_rewards() -> dict[str, float]:
 def draw_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) -> None:
     """Draw the content and the crawls of the first six sources in one random run."""
     labels = [f"source {name}" for name in sources.names or ()]
+    drawn, numbers = label_names((sources.names or ())[:SHOWN])
     panels = range(min(len(sources), SHOWN))
     shares = run.crawled.mean(axis=1)
     theorem = "the index of Theorem 1 (and x/C above u*)"
@@ -61,7 +62,7 @@ def draw_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
         axes = add_panels(figure, len(panels), 1, sharex=True)
         for i in panels:
             draw_source(axes[i], sources, run, i, COLOURS[i % 7])
-            title = f"{clean_for_mathtext(labels[i])}: crawled at {shares[i]:.0%} of these epochs"
+            title = f"source {drawn[i]}: crawled at {shares[i]:.0%} of these epochs"
             axes[i].set_title(title)
         axes[-1].set_xlabel("epoch")
         figure.supylabel("content (value units)")
@@ -72,7 +73,7 @@ def draw_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
         draw,
         caption=f"Content of {describe_drawn_sources(sources)} and crawls (dots) with random "
         "arrivals, "
-        f"exponential utilities and $M = {budget}$, by {how}. The dotted line is $u^*$."
+        f"exponential utilities and $M = {budget}$, by {how}. The dotted line is $u^*$.{numbers}"
         + (" The arrivals are those of the figure before." if short else "")
         + (instead if is_document_run() and not short else ""),
         alt=f"Ragged saw-tooth curves of the content of {pluralise(len(panels), 'source')} over "
@@ -115,7 +116,6 @@ def draw_frequency(
             columns |= _band(axis, variations, frequencies[rule], colour, style, text)
         axis.set(xscale="log", ylim=(0, 1.05), xlabel=VARIABILITY)
         axis.set_ylabel("crawls per epoch")
-        axis.set_title(clean_for_mathtext(label))
         add_legend(figure)
         return pd.DataFrame(columns)
 

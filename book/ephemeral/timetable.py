@@ -30,8 +30,8 @@ from analysis.ephemeral.timetables.guarantees import (
 from analysis.ephemeral.timetables.packing import reverse
 from analysis.ephemeral.timetables.table import Timetable
 from book.ephemeral.shared import tabulate_hard_sets
-from scorecard import COLOURS, add_legend, add_panels, paper, save_figure
-from scorecard.text import clean_for_mathtext, pluralise
+from scorecard import COLOURS, add_legend, add_panels, label_names, paper, save_figure
+from scorecard.text import pluralise
 
 #: Sources and budgets of the comparison with the index policy; a tenth is crawled in the last ones.
 SIZES = ((4, 1), (10, 1), (10, 2), (30, 1), (30, 3), (100, 10), (300, 30), (1000, 100))
@@ -249,6 +249,9 @@ def draw_blocks(table: Timetable) -> None:
     """Draw the line of blocks, and the epochs at which each source is crawled."""
     drawn = list_blocks(table).head(40)
     crawled = list(dict.fromkeys(drawn["source"]))
+    names = table.sources.names or ()
+    written, numbers = label_names(names)
+    labels = dict(zip(names, written, strict=True))
     hatches = ("", "//", "..", "xx")
     used = float((1 / table.gap).sum())
 
@@ -268,21 +271,14 @@ def draw_blocks(table: Timetable) -> None:
                 middle = start + length / 2
                 # On paper of their own, names can be read on every colour, on light and dark pages.
                 ground = {"facecolor": "white", "edgecolor": "none", "pad": 2.0}
-                line.text(
-                    middle,
-                    0.5,
-                    clean_for_mathtext(name),
-                    ha="center",
-                    va="center",
-                    bbox=ground,
-                    color="black",
-                )
+                words = {"ha": "center", "va": "center", "bbox": ground, "color": "black"}
+                line.text(middle, 0.5, labels[name], **words)
             for epoch in range(phase, _SHOWN, gap):
                 epochs.add_patch(Rectangle((epoch - 0.5, number - 0.4), 1, 0.8, **look))
         line.set(xlim=(0, table.budget), ylim=(0, 1), yticks=[], xlabel="budget (crawls per epoch)")
         epochs.set(xlim=(-0.5, _SHOWN - 0.5), ylim=(len(crawled) - 0.5, -0.5), xlabel="epoch",
                    ylabel="source")  # fmt: skip
-        epochs.set_yticks(range(len(crawled)), list(map(clean_for_mathtext, crawled)))
+        epochs.set_yticks(range(len(crawled)), [labels[name] for name in crawled])
         return drawn
 
     save_figure(
@@ -292,7 +288,7 @@ def draw_blocks(table: Timetable) -> None:
         "blocks of lengths 1/gap (top), "
         "and the epochs that each block becomes (bottom): the two halves of a block are every "
         f"second of its epochs. Crawled: {pluralise(len(crawled), 'source')}; used: {used:g} of a "
-        f"budget of {table.budget}.",
+        f"budget of {table.budget}.{numbers}",
         alt=f"A line from 0 to {table.budget} cut into {pluralise(len(drawn), 'block')}, one "
         f"colour a source, and below it a row of marks for each source over {_SHOWN} epochs: "
         "evenly spaced for all sources with one block.",

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
 from cycler import cycler
-from matplotlib import style
+from matplotlib import font_manager, style
 from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Bbox
@@ -38,6 +38,7 @@ from scorecard.run import (
     write_provenance,
 )
 from scorecard.saving.tables import write_csv
+from scorecard.text import clean_for_markdown, clean_for_mathtext, clean_text, join_words
 
 STYLE = Path(__file__).with_name("book.mplstyle")
 #: Width of a figure on a wide and on a narrow screen, in inches. A telephone shows the latter in
@@ -45,6 +46,8 @@ STYLE = Path(__file__).with_name("book.mplstyle")
 WIDTH, NARROW_WIDTH = 7.0, 4.0
 #: Changes of the style for a narrow screen.
 NARROW_STYLE = {"font.size": 8, "lines.linewidth": 1.4, "lines.markersize": 5}
+#: Font of all figures, as in the style.
+FONT = "DejaVu Sans"
 #: Names of the colours of a figure, in the order in which figures use them; the style has their
 #: values (Okabe and Ito's, for colour-blind readers; lighter on dark pages). The last is the ink.
 COLOURS = tuple(f"C{number}" for number in range(7))
@@ -144,6 +147,41 @@ def fold_names(figure: Figure, names: Iterable[str]) -> list[str]:
     if not is_narrow(figure):
         return list(names)
     return [name if "$" in name else textwrap.fill(name, _LETTERS) for name in names]
+
+
+def label_names(names: Sequence[str]) -> tuple[list[str], str]:
+    """Return names as labels for a figure, and a sentence that explains numbers among them.
+
+    A name with characters that the figures' font lacks, or in a script that is written from right
+    to left, which Matplotlib does not set, becomes its number in the list: the font comes with
+    Matplotlib, so that figures are the same on every machine.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of a reader's own, such as those of sources.
+
+    Returns
+    -------
+    labels : list of str
+        One label a name, for texts of Matplotlib.
+    sentence : str
+        In Markdown, for the caption; it begins with a space. Empty if all names can be drawn.
+    """
+    labels, numbered = [], []
+    for number, name in enumerate(names, start=1):
+        drawable = _can_draw(name)
+        labels.append(clean_for_mathtext(name) if drawable else f"no. {number}")
+        if not drawable:
+            numbered.append(f"no. {number} is {clean_for_markdown(name)}")
+    return labels, f" In the picture {join_words(numbered)}." if numbered else ""
+
+
+def _can_draw(name: str) -> bool:
+    """Whether the figures' font has all characters of a name, and they run from left to right."""
+    font = font_manager.get_font(font_manager.findfont(FONT))
+    line = clean_text(name)
+    return not line.startswith("\u2068") and all(font.get_char_index(ord(c)) for c in line)
 
 
 def add_legend(figure: Figure, *, title: str = "") -> None:

@@ -21,6 +21,7 @@ from scorecard import (
     fold_names,
     ink,
     is_narrow,
+    label_names,
     paper,
     save_figure,
 )
@@ -312,6 +313,13 @@ def test_long_label_folded_where_narrow():
         add_legend(figure)
         figure.draw_without_rendering()
         assert figure.legends[0].get_window_extent().x1 <= figure.bbox.width
+
+
+def test_names_without_glyphs_numbered():
+    labels, sentence = label_names(["news", "新闻", "שלום", "Ærø $5"])
+    assert labels == ["news", "no. 2", "no. 3", r"Ærø \$5"]
+    assert sentence == " In the picture no. 2 is 新闻 and no. 3 is \u2068שלום\u2069."
+    assert label_names(["a", "b"]) == (["a", "b"], "")
 
 
 def test_long_names_folded_where_narrow():
