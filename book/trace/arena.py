@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,9 @@ from analysis.trace.deployed import (
 from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.kernels import follow_hours
-from analysis.trace.reading import read_trace
 from analysis.trace.replay import Clock, Visits, find_next_visits, priorities
-from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace
+from book.trace.shared import SIZES, check_weeks, load_trace
 from scorecard import (
     COLOURS,
     add_legend,
@@ -248,7 +248,6 @@ def measure_lateness(
 # Values and tables
 
 
-SIZES = ("small", "middle", "large")
 LABELS = (
     {
         f"{rule}-{kind}": f"{label}, {settings}"
@@ -262,39 +261,9 @@ TIE = 0.02
 """Relative difference up to which two rewards count as a tie."""
 
 
-def load_trace(kind: str, path: str) -> Trace:
-    """Read the reader's file, or take a trace of the book where there is none."""
-    return read_trace(path)[0] if path else publications(kind)
-
-
 def check_trace(_: object, parameters: Mapping[str, Any]) -> None:
-    """Refuse a trace that is too short for the weeks of the parameters, or has too few sources."""
-    training, test, large = (parameters[name] for name in ("training", "test", "large"))
-    trace = load_trace(parameters["kind"], parameters["trace"])
-    if (training + test) * WEEK > trace.end - trace.begin:
-        raise ValueError(
-            "training and test must fit into the trace, which has "
-            f"{(trace.end - trace.begin) // WEEK} weeks, got {training} and {test}"
-        )
-    if large > len(trace):
-        raise ValueError(f"large must be at most the {len(trace)} sources, got {large}")
-    # Half of the training period has to give rates to the other half, which chooses.
-    ends = np.array([0, training * WEEK // 2, training * WEEK, (training + test) * WEEK])
-    ends += trace.begin
-    if not all(trace.counts(*period).any() for period in pairwise(ends.tolist())):
-        raise ValueError(
-            "training must leave items for both of its halves and for the test, got "
-            f"{training} weeks, {test} for the test"
-        )
-
-
-def set_up_experiments(
-    trace: Trace, training: int, test: int, half_life: float, budgets: list[int], phases: int
-) -> dict[str, Experiment]:
-    """Set up the comparison on a trace at the three budgets, by size."""
-    split = trace.begin + training * WEEK
-    base = partial(Experiment, trace, trace.begin, split, split + test * WEEK, half_life)
-    return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
+    """Refuse a trace that the weeks and budgets do not fit."""
+    check_weeks(load_trace(parameters["kind"], parameters["trace"]), parameters)
 
 
 def compare_budgets(

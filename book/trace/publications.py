@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,10 @@ from analysis.trace.poisson import compare_with_surrogates
 from analysis.trace.rates import trained_rates
 from analysis.trace.replay import expected_reward
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
+from book.trace.shared import SIZES, check_weeks, load_trace
 from scorecard import format_interval, pluralise, save_data, save_table, save_value, save_values
 from scorecard.record import read_saved_numbers
 
-SIZES = ("small", "middle", "large")
 LABELS = {
     "index": "index, trained rates",
     "shrunk": "index, rates with a prior",
@@ -42,19 +41,9 @@ LABELS = {
 KINDS = {"upload": "uploads", "commit": "commits"}
 
 
-def set_up_experiments(
-    training: int,
-    test: int,
-    half_life: float,
-    budgets: Sequence[int],
-    phases: int,
-    kind: str = "both",
-) -> dict[str, Experiment]:
-    """Set up the comparison at the three budgets, by size."""
-    trace = publications(kind)
-    split = trace.begin + training * WEEK
-    base = partial(Experiment, trace, trace.begin, split, split + test * WEEK, half_life)
-    return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
+def check_trace(_: object, parameters: Mapping[str, Any]) -> None:
+    """Refuse a second trace of the reader that the weeks and budgets do not fit."""
+    check_weeks(load_trace("release", parameters["trace"]), parameters)
 
 
 def replay_policies(experiment: Experiment, memory: float, seed: int) -> dict[str, Outcome]:
@@ -183,14 +172,17 @@ def find(values: Mapping[tuple[str, str], float], outside: bool) -> dict[str, bo
 
 def compare_traces(
     table: pd.DataFrame,
+    trace: Trace,
     second: Mapping[str, Mapping[str, Outcome]],
     weights: Floats,
     surrogates: int,
     seed: int,
+    own: bool,
 ) -> None:
-    """Save which findings hold on the page's trace and on releases of Python packages.
+    """Save which findings hold on the page's trace and on a second one.
 
-    `table`: of `compare_with_index`; `second`: outcomes on the second trace.
+    `table`: of `compare_with_index`; `second`: outcomes on `trace`; `own`: whether it is the
+    reader's, not that of releases.
     """
     rows: Any = table.itertuples()
     first = {(row.policy, row.size): row.ratio for row in rows}
@@ -201,10 +193,10 @@ def compare_traces(
     }
     largest = [
         max(
-            float(compare_with_surrogates(publications(kind), surrogates, rng)["p"].max())
-            for kind, rng in ((kind, np.random.default_rng([seed, 7])) for kind in kinds)
+            float(compare_with_surrogates(part, surrogates, rng)["p"].max())
+            for part, rng in ((part, np.random.default_rng([seed, 7])) for part in parts)
         )
-        for kinds in (KINDS, ("release",))
+        for parts in ([publications(kind) for kind in KINDS], [trace])
     ]
     # The least p that so many surrogates can give, from both sides.
     least = 2 / (surrogates + 1) * (1 + 1e-9)
@@ -214,7 +206,7 @@ def compare_traces(
             (text, *("holds" if each[name] else "does not hold" for each in found))
             for name, text in FINDINGS.items()
         ],
-        columns=["finding", "uploads and commits", "releases"],
+        columns=["finding", "uploads and commits", "your trace" if own else "releases"],
     )
     save_table(
         "publications-both-traces",
@@ -222,7 +214,8 @@ def compare_traces(
         "What holds on each of two traces, at the same budgets, periods and half-life.",
     )
     same = sum(found[0][name] == found[1][name] for name in FINDINGS)
-    facts: dict[str, float | bool] = {"findings": len(FINDINGS), "same": same}
+    facts: dict[str, float | bool] = {"findings": len(FINDINGS), "same": same, "own-second": own}
+    facts["second-sources"] = len(trace)
     for policy in ("fixed", "robin", "forgetting", "feed"):
         facts |= {f"second-{policy}-{size}": again[policy, size] for size in SIZES}
     save_values("publications", facts | {f"second-{n}": v for n, v in found[1].items()})

@@ -1,10 +1,13 @@
-"""What pages on pings share: the items that they are about, a reader's own, and the experiment."""
+"""What pages of this part share: traces, a reader's own among them, pings, and experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
@@ -14,10 +17,41 @@ from analysis.trace.reading import Repair, read_trace
 from analysis.trace.signals import Pings, read_pings
 from analysis.trace.trace import WEEK, Trace, publications
 
+SIZES = ("small", "middle", "large")
+"""Names of the three budgets of a page."""
+
 
 def load_trace(kind: str, path: str) -> Trace:
     """Return a reader's own items, or the publications of a kind where there is no file."""
     return read_trace(path)[0] if path else publications(kind)
+
+
+def check_weeks(trace: Trace, parameters: Mapping[str, Any]) -> None:
+    """Refuse a trace too short for `training` and `test`, or with fewer sources than `large`."""
+    training, test, large = (parameters[name] for name in ("training", "test", "large"))
+    if (training + test) * WEEK > trace.end - trace.begin:
+        raise ValueError(
+            "training and test must fit into the trace, which has "
+            f"{(trace.end - trace.begin) // WEEK} weeks, got {training} and {test}"
+        )
+    if large > len(trace):
+        raise ValueError(f"large must be at most the {len(trace)} sources, got {large}")
+    # The first half of the training period has to give rates to the other half, which chooses.
+    ends = trace.begin + np.array([0, training // 2, training, training + test]) * WEEK
+    if not all(trace.counts(*period).any() for period in pairwise(ends.tolist())):
+        raise ValueError(
+            "training must leave items for both of its halves and for the test, got "
+            f"{training} weeks, {test} for the test"
+        )
+
+
+def set_up_experiments(
+    trace: Trace, training: int, test: int, half_life: float, budgets: Sequence[int], phases: int
+) -> dict[str, Experiment]:
+    """Set up the comparison on a trace at three budgets, by size."""
+    split = trace.begin + training * WEEK
+    base = partial(Experiment, trace, trace.begin, split, split + test * WEEK, half_life)
+    return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
 
 
 def make_experiment(trace: Trace, test: int, half_life: float, budget: int) -> Experiment:

@@ -21,6 +21,7 @@ from book.trace.arena import (
     score_visits,
     simulate_hourly_visits,
 )
+from book.trace.shared import load_trace
 from tests.ephemeral.timetables.cases import value_of_linear_program
 
 OWN = str(Path(__file__).parent.parent / "book" / "tables" / "four-feeds.csv")
@@ -198,5 +199,5 @@ def test_unfit_traces_are_refused(changed, name):
 
 
 def test_own_trace_takes_the_place_of_kind():
-    assert len(page.load_trace("release", OWN)) == 4
-    assert page.load_trace("commit", "").names == publications("commit").names
+    assert len(load_trace("release", OWN)) == 4
+    assert load_trace("commit", "").names == publications("commit").names
