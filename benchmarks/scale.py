@@ -312,7 +312,7 @@ def cluster_row(count: int, epochs: int = 60, save_every: int = 16) -> dict[str,
     )
 
 
-def lagrangian_row(count: int, settle: int = 100, rounds: int = 12) -> dict[str, Any]:
+def lagrangian_row(count: int, settle: int = 100, rounds: int = 6) -> dict[str, Any]:
     """Time an epoch in order of the Lagrangian index, at a tuned price, against a full ranking.
 
     The shortest of the rounds counts on both sides, which crawl the same sources.
