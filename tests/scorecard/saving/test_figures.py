@@ -60,14 +60,14 @@ def files(folder):
     return {path.name: path.read_bytes() for path in sorted((folder / "figures").iterdir())}
 
 
-def test_a_figure_is_a_set_of_files(start_run):
+def test_figure_is_set_of_files(start_run):
     folder = start_run()
     save()
     ends = (*FORMATS, *VARIANTS, "csv", "json")
     assert set(files(folder)) == {f"page-curve.{end}" for end in ends}
 
 
-def test_the_same_inputs_give_the_same_bytes(start_run):
+def test_same_inputs_give_same_bytes(start_run):
     first = start_run("first")
     save()
     second = start_run("second")
@@ -88,7 +88,7 @@ def test_words_of_pdf_can_be_read(start_run):
     assert "Offices fill first" in page.extract_text()
 
 
-def test_the_last_bits_of_a_layout_leave_no_trace(start_run, monkeypatch):
+def test_layout_is_rounded(start_run, monkeypatch):
     drawn = []
     for nudge in (0.0, 1e-13):
         folder = start_run(f"run-{nudge}")
@@ -115,7 +115,7 @@ def test_other_data_give_other_bytes(start_run):
     assert files(first)["page-curve.csv"] != files(second)["page-curve.csv"]
 
 
-def test_no_file_holds_a_date_or_a_path(start_run):
+def test_files_hold_no_date(start_run):
     folder = start_run()
     save()
     for name, content in files(folder).items():
@@ -131,14 +131,14 @@ def test_the_csv_is_the_data(start_run):
     pd.testing.assert_frame_equal(read, DATA, rtol=1e-11)
 
 
-def test_data_may_be_a_mapping_of_columns(start_run):
+def test_data_may_be_mapping(start_run):
     folder = start_run()
     save(data={"x": np.arange(3), "name": ["a", "b, c", 'd"']})
     read = pd.read_csv(folder / "figures/page-curve.csv")
     assert list(read["name"]) == ["a", "b, c", 'd"']
 
 
-def test_the_description_says_where_the_figure_comes_from(start_run):
+def test_description_names_origin(start_run):
     folder = start_run(notebook="part/page", parameters={"budget": 2})
     save(caption="Two\n  lines.", alt=" A\nline. ")
     description = json.loads((folder / "figures/page-curve.json").read_text())
