@@ -217,8 +217,8 @@ class ListingIndex(IndexPolicy):
         """Return the index of each source at its age; infinite for one to be fetched at once."""
         self._age = np.array(age)
         u_star = self.rate * self.worth / self.sources.decay
-        known = (self._sums[:, _Sum.WATCHED] > 0) & (self._ids != Ids.IN_QUESTION)
-        return np.where(known, u_star * whittle_index_at_age(self.sources, age), np.inf)
+        is_estimated = (self._sums[:, _Sum.WATCHED] > 0) & (self._ids != Ids.IN_QUESTION)
+        return np.where(is_estimated, u_star * whittle_index_at_age(self.sources, age), np.inf)
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Update the estimates with the items found and the listings of successful fetches."""
@@ -281,8 +281,8 @@ class ListingIndex(IndexPolicy):
         past, time_past = row[_Sum.PAST], row[_Sum.TIME_PAST]
         recent, time_recent = row[_Sum.RECENT], row[_Sum.TIME_RECENT]
         before, time_before = past + recent, time_past + time_recent
-        more = time_before > 0 and items * time_before > before * time
-        if more and contradict(before, time_before, items, time, CHANGE):
+        rises = time_before > 0 and items * time_before > before * time
+        if rises and contradict(before, time_before, items, time, CHANGE):
             past = time_past = recent = time_recent = 0.0
         recent, time_recent = recent + items, time_recent + time
         less = recent * time_past < past * time_recent

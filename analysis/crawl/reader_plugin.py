@@ -75,14 +75,14 @@ def schedule(
             return
         now = clock()
         learned = ListingIndex(len(feeds), half_life / shortest, shortest, memory=MEMORY / shortest)
-        for place, feed in enumerate(feeds):
+        for number, feed in enumerate(feeds):
             ages = _ages(reader, feed, now)
-            learned.observe([Outcome(place, FOUND, items=len(ages), ages=ages)])
+            learned.observe([Outcome(number, FOUND, items=len(ages), ages=ages)])
         seconds = intervals(learned.rate, budget * shortest / HOUR, half_life / shortest) * shortest
         key = reader.make_reader_reserved_name("update")
         for feed, wait in zip(feeds, np.clip(seconds, shortest, longest), strict=True):
-            kept = reader.get_tag(feed, key, {})
-            reader.set_tag(feed, key, {**kept, "interval": max(round(wait / 60), 1)})
+            tag = reader.get_tag(feed, key, {})
+            reader.set_tag(feed, key, {**tag, "interval": max(round(wait / 60), 1)})
 
     def init_reader(reader: Any) -> None:
         reader.before_feeds_update_hooks.append(set_intervals)

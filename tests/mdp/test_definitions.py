@@ -26,7 +26,7 @@ from analysis.mdp.discounted import METHODS
 from analysis.results import NotConverged
 
 #: Problems of each family in ``make check``, and in ``make proofs``.
-FEW, MANY = 2, 40
+FEW, MANY = 4, 40
 
 
 def ring(states):
@@ -49,6 +49,12 @@ def near_ties(rng):
     """Both actions move alike, and earn alike up to the thirteenth digit."""
     chains, rewards = unlike(rng)
     return chains[[0, 0]], rewards[[0, 0]] * [[1.0], [1 + 1e-13]]
+
+
+def nearly_alike(rng):
+    """Rewards of one and a millionth, the same for both actions: only the moves tell."""
+    chains, rewards = unlike(rng)
+    return chains, 1 + 1e-6 * rewards[[0, 0]]
 
 
 def nearly_decomposable(rng):
@@ -118,6 +124,7 @@ def huge_unit(rng):
 PROBLEMS: dict[str, Callable] = {
     "unlike": unlike,
     "near ties": near_ties,
+    "rewards nearly alike": nearly_alike,
     "nearly decomposable": nearly_decomposable,
     "periodic": periodic,
     "one state": one_state,
@@ -202,6 +209,7 @@ def averages(family, count):
                 found = solve(transitions, rewards)
             except NotConverged:
                 assert family in HARD, number
+                assert solve is not policy_iteration or family != "several recurrent classes"
                 continue
             assert 0 <= found.residual <= 1e-9 * unit
             assert abs(found.gain - best) <= found.residual + 1e-15 * unit, (number, found.method)

@@ -174,7 +174,7 @@ class FetchingPart:
         """
         if self._crawler is not None:
             return True
-        given = dict(settings) | {
+        own_settings = dict(settings) | {
             "SCHEDULER": PartScheduler,
             "WARN_ON_GENERATOR_RETURN_VALUE": False,  # parses callbacks, in one thread of several
         }
@@ -184,7 +184,7 @@ class FetchingPart:
         failures: list[Any] = []
 
         def crawl() -> Crawler:
-            crawler = Crawler(FeedSpider, given)
+            crawler = Crawler(FeedSpider, own_settings)
             crawler.signals.connect(opened.set, signals.spider_opened, weak=False)
             process.crawl(crawler, part=number).addErrback(failures.append).addBoth(ended)
             return crawler
@@ -204,42 +204,42 @@ class FetchingPart:
         self.end_epoch(epoch, began, redirect_hosts)
         return self.begin(epoch, places)
 
-    def end_epoch(self, *given: Any) -> list[tuple[str, str]]:
+    def end_epoch(self, *arguments: Any) -> list[tuple[str, str]]:
         """See `PartScheduler.end_epoch`."""
-        return self._call("end_epoch", *given)
+        return self._call("end_epoch", *arguments)
 
-    def offers(self, *given: Any) -> list[float]:
+    def offers(self, *arguments: Any) -> list[float]:
         """See `PartScheduler.offers`."""
-        return self._call("offers", *given)
+        return self._call("offers", *arguments)
 
-    def begin(self, *given: Any) -> bool:
+    def begin(self, *arguments: Any) -> bool:
         """See `PartScheduler.begin`."""
-        return self._call("begin", *given)
+        return self._call("begin", *arguments)
 
     def over(self) -> bool:
         """See `PartScheduler.over`."""
         return self._call("over")
 
-    def export_state(self, *given: Any) -> Any:
+    def export_state(self, *arguments: Any) -> Any:
         """See `PartScheduler.export_state`."""
-        return self._call("export_state", *given)
+        return self._call("export_state", *arguments)
 
-    def import_state(self, *given: Any) -> bool:
+    def import_state(self, *arguments: Any) -> bool:
         """See `PartScheduler.import_state`."""
-        return self._call("import_state", *given)
+        return self._call("import_state", *arguments)
 
     def stop(self, patience: float) -> bool:
         """End the crawl; return whether it ended within so many seconds."""
         self._call("stop")
         return self._over.wait(patience)
 
-    def _call(self, method: str, *given: Any) -> Any:
+    def _call(self, method: str, *arguments: Any) -> Any:
         """Call a method of the scheduler in Scrapy's thread, and return its result."""
         if self._crawler is None:
             raise ConnectionResetError("the part was not started")
         scheduler = self._crawler.engine.scheduler
         call: Callable[..., Any] = getattr(scheduler, method)
-        return blockingCallFromThread(self._reactor, call, *given)
+        return blockingCallFromThread(self._reactor, call, *arguments)
 
 
 _lock = threading.Lock()

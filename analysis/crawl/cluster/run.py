@@ -34,7 +34,7 @@ class Parts(Protocol):
     def call_all(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
         """Call a method of every part."""
 
-    def call_one(self, part: int, method: str, *given: Any) -> Any:
+    def call_one(self, part: int, method: str, *arguments: Any) -> Any:
         """Call a method of one part."""
 
 
@@ -70,18 +70,18 @@ class CrawlCluster:
         self.given = crawl_settings(Settings(self.settings))
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / FILE
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        if kept and kept["parts"] != parts:
-            raise ValueError(f"parts must be {kept['parts']}, as in {path}, got {parts}")
+        saved = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if saved and saved["parts"] != parts:
+            raise ValueError(f"parts must be {saved['parts']}, as in {path}, got {parts}")
         self._clock = SteadyClock()
-        self.epoch = int(kept.get("epoch", 0))
+        self.epoch = int(saved.get("epoch", 0))
         self.began = float(
-            kept.get("began", self.given.start if self.given.virtual else self._clock.now())
+            saved.get("began", self.given.start if self.given.virtual else self._clock.now())
         )
-        if kept and (before := kept.get("seconds", self.given.period)) != self.given.period:
+        if saved and (before := saved.get("seconds", self.given.period)) != self.given.period:
             self.began = began_before(self.began, self.epoch, before, self.given.period)
-        self.places: list[int] = kept.get("places", [0] * parts)
-        self.hosts = Hosts(parts, kept.get("hosts"))
+        self.places: list[int] = saved.get("places", [0] * parts)
+        self.hosts = Hosts(parts, saved.get("hosts"))
         self._version: Any = None
         self._take_list()
         if not all(self._count):
@@ -108,12 +108,12 @@ class CrawlCluster:
 
     def step(self, parts: Parts) -> None:
         """Begin the next epoch; in virtual time, after the one before it has ended."""
-        each, epoch = range(self.parts), self.epoch
+        numbers, epoch = range(self.parts), self.epoch
         self._await_end(parts)
-        arguments = [(epoch, self.began, self.redirect_hosts(part)) for part in each]
+        arguments = [(epoch, self.began, self.redirect_hosts(part)) for part in numbers]
         foreign = parts.call_all("end_epoch", arguments)
         self._take_list()
-        for home, target in sorted({pair for some in foreign for pair in map(tuple, some)}):
+        for home, target in sorted({pair for pairs in foreign for pair in map(tuple, pairs)}):
             self._join(parts, home, target)
         most = [(epoch, min(self._budget, count)) for count in self._count]
         self.places = share(parts.call_all("offers", most), self._budget)
@@ -153,9 +153,9 @@ class CrawlCluster:
         if not moving or old is None:
             return
         names = [name for name in self._names if host_of(name) in moving]
-        known = parts.call_one(old, "export_state", names, sorted(moving))
+        state = parts.call_one(old, "export_state", names, sorted(moving))
         self._save()
-        parts.call_one(int(self.hosts.part(home) or 0), "import_state", *known)
+        parts.call_one(int(self.hosts.part(home) or 0), "import_state", *state)
         self._write_lists()
 
     def _take_list(self) -> None:
@@ -193,7 +193,7 @@ class CrawlCluster:
                 _replace(path, own)
 
     def _save(self) -> None:
-        kept = {
+        state = {
             "parts": self.parts,
             "epoch": self.epoch,
             "seconds": self.given.period,
@@ -201,7 +201,7 @@ class CrawlCluster:
             "places": self.places,
             "hosts": self.hosts.kept(),
         }
-        _replace(self.folder / FILE, json.dumps(kept))
+        _replace(self.folder / FILE, json.dumps(state))
 
     def _list_of(self, part: int) -> Path:
         return self.folder / f"part-{part}.csv"

@@ -40,10 +40,10 @@ def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
     budget = check_whole("budget", budget, 0)
     arrays = [np.asarray(offer, dtype=float) for offer in offers]
     sizes = [array.size for array in arrays]
-    part = np.repeat(np.arange(len(arrays)), sizes)
+    owner = np.repeat(np.arange(len(arrays)), sizes)
     rank = np.concatenate([np.arange(size) for size in sizes])
-    first = np.lexsort((part, rank, -np.concatenate(arrays)))[:budget]
-    return [int(count) for count in np.bincount(part[first], minlength=len(arrays))]
+    first = np.lexsort((owner, rank, -np.concatenate(arrays)))[:budget]
+    return [int(count) for count in np.bincount(owner[first], minlength=len(arrays))]
 
 
 class Hosts:
@@ -68,9 +68,9 @@ class Hosts:
     0
     """
 
-    def __init__(self, parts: int, kept: dict[str, Any] | None = None) -> None:
+    def __init__(self, parts: int, saved: dict[str, Any] | None = None) -> None:
         self.parts = check_integer("parts", parts, 1)
-        self._of = {host: (int(part), str(group)) for host, (part, group) in (kept or {}).items()}
+        self._of = {host: (int(part), str(group)) for host, (part, group) in (saved or {}).items()}
 
     def kept(self) -> dict[str, Any]:
         """Return the state of this object, for JSON."""

@@ -87,9 +87,9 @@ def _other(text: str) -> int | None:
     for pattern, better in _BEFORE:
         text = pattern.sub(better, text)
     zone: Any = UTC
-    if place := _PLACE.search(text):
+    if zone_match := _PLACE.search(text):
         try:
-            zone, text = ZoneInfo(place[1]), text[: place.start()]
+            zone, text = ZoneInfo(zone_match[1]), text[: zone_match.start()]
         except (ValueError, OSError, KeyError):
             return None
     try:

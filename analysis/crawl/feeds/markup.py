@@ -180,9 +180,9 @@ def _recovered(text: str, fault: str) -> Elements:
     feed = _parse(outside, recover=True)
     if feed is None or not nodes:
         raise Unreadable(f"not a feed: not well formed, and without items: {fault}")
-    found = _elements(feed)
+    elements = _elements(feed)
     told = f"not well formed: {fault}: {damaged} of {len(items)} items are damaged"
-    return Elements(found.root, found.channel, nodes, told)
+    return Elements(elements.root, elements.channel, nodes, told)
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:
@@ -206,20 +206,20 @@ def _mended(text: str) -> tuple[str, str]:
     pieces = list(_pieces(plain_text(text)))
     first = last = None
     before: list[str] = []
-    for place, (markup, piece) in enumerate(pieces):
+    for position, (markup, piece) in enumerate(pieces):
         if not markup:
             continue
         if first is None:
             match = _ROOT.search(piece)
             before.append(piece[: match.start()] if match else piece)
             if match:
-                first, name, closing = place, match[1], f"</{match[1]}"
+                first, name, closing = position, match[1], f"</{match[1]}"
                 if match[0].endswith("/>"):
                     return _mended_tags(match[0]), name
                 piece = piece[match.start() :]
-                pieces[place] = (True, piece)
+                pieces[position] = (True, piece)
         if first is not None and closing in piece:
-            last = place
+            last = position
     prologue = "".join(before)
     if first is None or _PAGE.search(prologue):
         raise Unreadable("not a feed")
@@ -227,7 +227,9 @@ def _mended(text: str) -> tuple[str, str]:
         raise Unreadable("not a feed: it is truncated")
     end = pieces[last][1].rindex(closing)
     pieces[last] = (True, pieces[last][1][:end])
-    entities = {name: one or other for name, one, other in _DECLARED.findall(prologue)}
+    entities = {
+        name: first_name or other for name, first_name, other in _DECLARED.findall(prologue)
+    }
     budget = [len(text)]  # letters that entities of the feed's own may add in all
 
     def character(match: re.Match[str]) -> str:
@@ -244,9 +246,9 @@ def _mended(text: str) -> tuple[str, str]:
         for markup, piece in pieces[first : last + 1]
         if markup or piece.startswith("<![")
     )
-    used = dict.fromkeys(one or other for one, other in _PREFIX.findall(mended))
-    known = set(re.findall(r"\sxmlns:([\w.-]+)\s*=", mended)) | {"xml", "xmlns"}
-    missing = [prefix for prefix in used if prefix not in known][:MOST_NAMESPACES]
+    used = dict.fromkeys(first_name or other for first_name, other in _PREFIX.findall(mended))
+    declared = set(re.findall(r"\sxmlns:([\w.-]+)\s*=", mended)) | {"xml", "xmlns"}
+    missing = [prefix for prefix in used if prefix not in declared][:MOST_NAMESPACES]
     spaces = "".join(f' xmlns:{p}="{PREFIXES.get(p, f"urn:undeclared:{p}")}"' for p in missing)
     start = 1 + len(name)
     return f"{mended[:start]}{spaces}{mended[start:]}{closing}>", name
@@ -261,14 +263,14 @@ def _mended_tags(piece: str) -> str:
 
 def _tag(match: re.Match[str]) -> str:
     """Return a tag with its attributes in quotation marks, each once; text if it has no name."""
-    slash, name, rest = match[1], match[2], match[3].rstrip()
+    slash, name, content = match[1], match[2], match[3].rstrip()
     if not re.fullmatch(_NAME, name):
         return "&lt;" + match[0][1:]
     if slash:
         return f"</{name}>"
-    closed = rest.endswith("/")
+    closed = content.endswith("/")
     values: dict[str, str] = {}
-    for key, value in _ATTRIBUTE.findall(rest[:-1] if closed else rest):
+    for key, value in _ATTRIBUTE.findall(content[:-1] if closed else content):
         if re.fullmatch(_NAME, key):
             bare = value[1:-1] if value[:1] in "\"'" and value else value
             values.setdefault(key, bare.replace('"', "&quot;").replace("<", "&lt;"))
@@ -281,7 +283,7 @@ def _balanced(item: str) -> str:
     result: list[str] = []
     names: list[str] = []
     counts: Counter[str] = Counter()
-    inside = 0  # open elements that are facts
+    depth = 0  # open elements that are facts
     for markup, piece in _pieces(item):
         done = 0
         for match in _TAG.finditer(piece) if markup else ():
@@ -292,11 +294,11 @@ def _balanced(item: str) -> str:
                 keep -= 1
                 while names[keep] != name:
                     keep -= 1
-            elif not match[1] and inside and name.lower() in _FACTS:
+            elif not match[1] and depth and name.lower() in _FACTS:
                 keep = 1  # no fact is in another one: that was not closed
             for last in reversed(names[keep:]):
                 counts[last] -= 1
-                inside -= last.lower() in _FACTS
+                depth -= last.lower() in _FACTS
                 result.append(f"</{last}>")
             del names[keep:]
             if not match[1]:
@@ -304,7 +306,7 @@ def _balanced(item: str) -> str:
                 if not match[0].endswith("/>"):
                     names.append(name)
                     counts[name] += 1
-                    inside += name.lower() in _FACTS
+                    depth += name.lower() in _FACTS
         result.append(piece[done:])
     return "".join([*result, *(f"</{name}>" for name in reversed(names))])
 
@@ -329,6 +331,6 @@ def _split(text: str) -> tuple[str, list[str]]:
             begun = None
     if len(spans) > MOST_RECOVERED:
         spans = spans[: MOST_RECOVERED // 2] + spans[-MOST_RECOVERED // 2 :]
-    borders = [0, *(place for start, end, _ in spans for place in (start, end)), len(text)]
+    borders = [0, *(border for start, end, _ in spans for border in (start, end)), len(text)]
     outside = "".join(text[a:b] for a, b in zip(borders[::2], borders[1::2], strict=True))
     return outside, [text[start:end] + missing for start, end, missing in spans]

@@ -179,12 +179,12 @@ def listing_of(reply: Reply) -> Listing:
 
 def _links(channel: Any, relation: str, url: str) -> tuple[str, ...]:
     """Return the targets of a feed's own links of a relation, each once."""
-    found = [
+    targets = [
         urljoin(url, (node.get("href") or "").strip())
         for node in channel
         if local_name(node) == "link" and relation in (node.get("rel") or "").lower().split()
     ]
-    return tuple(dict.fromkeys(link for link in found if link and len(link) <= MOST_ADDRESS))
+    return tuple(dict.fromkeys(link for link in targets if link and len(link) <= MOST_ADDRESS))
 
 
 def _new_address(channel: Any, url: str) -> str:
@@ -223,7 +223,7 @@ def _title(entry: Any) -> str:
     if "html" not in dict.get(dict.get(entry, "title_detail") or {}, "type", ""):
         return title
     first, *others = _SCRIPT.split(title)
-    title = first + "".join(part for other in others for part in _SCRIPT_END.split(other, 1)[1:])
+    title = first + "".join(tail for other in others for tail in _SCRIPT_END.split(other, 1)[1:])
     return unescape(_TAG.sub("", title)).strip()
 
 
@@ -277,11 +277,11 @@ def _details(
     nodes: Sequence[Any],
     items: Sequence[Item],
     url: str,
-    places: Sequence[int],
+    positions: Sequence[int],
 ) -> list[dict[str, Any]]:
     """Return link, text, author, enclosures and name of the feed for some items."""
-    chosen = [nodes[place] for place in places]
-    entries: Sequence[Any] = [{}] * len(places)
+    chosen = [nodes[position] for position in positions]
+    entries: Sequence[Any] = [{}] * len(positions)
     if any(
         local_name(fact) not in _IN_FACTS or fact.get("rel") == "enclosure"
         for node in chosen
@@ -291,13 +291,13 @@ def _details(
         entries = feedparser.parse(tree, response_headers={"content-location": url}).entries
     return [
         {
-            "link": urljoin(url, items[place].link) if items[place].link else "",
+            "link": urljoin(url, items[position].link) if items[position].link else "",
             "text": _text(entry),
             "author": _author(entry) or _author(facts),
             "enclosures": [_enclosure(link) for link in entry.get("enclosures", ())],
             "feed": _title(facts),
         }
-        for entry, place in zip(entries, places, strict=True)
+        for entry, position in zip(entries, positions, strict=True)
     ]
 
 
@@ -379,7 +379,7 @@ def _copy(node: Any, copy: Any, names: set[str]) -> None:
     local name in two namespaces are two names. Of its texts it is the one that says most: to
     sanitise them takes most of the time.
     """
-    spaces, seen, repeated = {qualified_name(node.tag)[0], None}, set(), 0
+    spaces, tags, repeated = {qualified_name(node.tag)[0], None}, set(), 0
     children = [
         (name, child)
         for child in node
@@ -399,21 +399,21 @@ def _copy(node: Any, copy: Any, names: set[str]) -> None:
         or (name == "description" and name in names and "text" not in stated)
     ]
     texts = [
-        (_TEXTS.index(name), place)
-        for place, (name, child) in enumerate(children)
+        (_TEXTS.index(name), position)
+        for position, (name, child) in enumerate(children)
         if name in _TEXTS and (len(child) or child.text)
     ]
     text_place = min(texts)[1] if texts else None
-    for place, (name, child) in enumerate(children):
-        if name in _TEXTS and place != text_place:
+    for position, (name, child) in enumerate(children):
+        if name in _TEXTS and position != text_place:
             continue
         if name in _REPEATED:
             repeated += 1
             if repeated > MOST_LINKS:
                 continue
-        elif child.tag in seen or not (len(child) or (child.text or "").strip()):
+        elif child.tag in tags or not (len(child) or (child.text or "").strip()):
             continue
-        seen.add(child.tag)
+        tags.add(child.tag)
         fact = etree.SubElement(copy, child.tag, _attributes(child))
         if name == "author" and len(child):
             _copy(child, fact, {"name", "email", "uri"})
@@ -432,8 +432,8 @@ def _copy(node: Any, copy: Any, names: set[str]) -> None:
 def _attributes(node: Any) -> dict[str, str]:
     """Return the attributes of an element that are read."""
     # Of the names alone: lxml looks for each value among all attributes of an element.
-    some = (name for name in node.keys()[:MOST_ATTRIBUTES] if name.lower() in _ATTRIBUTES)
-    return {name: node.get(name) for name in some}
+    names = (name for name in node.keys()[:MOST_ATTRIBUTES] if name.lower() in _ATTRIBUTES)
+    return {name: node.get(name) for name in names}
 
 
 def _markup(node: Any) -> str:

@@ -120,36 +120,40 @@ class FeedReader:
     def read(self, reply: Reply, memory: str) -> Reading:
         """Read a reply; arguments, result and errors are those of `read_feed`."""
         check_kind("reply", reply, Reply)
-        kept = _kept(memory)
+        remembered = _kept(memory)
         if reply.status == 304:
             if not memory:
                 raise Unreadable("status 304 without a feed before it")
-            rest = _rest(kept["rest"], kept["pauses"], reply.time)
-            return Reading(0.0, (), memory, rest, known=len(kept["ids"]), aged=0.0)
+            rest = _rest(remembered["rest"], remembered["pauses"], reply.time)
+            return Reading(0.0, (), memory, rest, known=len(remembered["ids"]), aged=0.0)
         if not 200 <= reply.status < 300:
             raise Unreadable(f"status {reply.status}")
         listing = listing_of(reply)
         items = listing.items
         names, notes = item_names(items, listing.texts)
-        known = set(kept["ids"])
-        unseen = [place for place, name in enumerate(names) if name not in known]
+        known_ids = set(remembered["ids"])
+        unseen = [position for position, name in enumerate(names) if name not in known_ids]
         alike = [_likeness(item) for item in items]
-        if known and len(unseen) == len(items):
-            before = set(kept["alike"])
-            unseen = [place for place in unseen if not alike[place] or alike[place] not in before]
+        if known_ids and len(unseen) == len(items):
+            before = set(remembered["alike"])
+            unseen = [
+                position
+                for position in unseen
+                if not alike[position] or alike[position] not in before
+            ]
             if len(unseen) < len(items):
                 notes.append(IDS_CHANGE)
         notes += [listing.fault] if listing.fault else []
-        worth = [self._worth(items[place], reply.time) for place in unseen]
+        worth = [self._worth(items[position], reply.time) for position in unseen]
         reward = float(sum(worth))
         if not math.isfinite(reward):
             raise Unreadable("the values of the items have no finite sum")
         listed = set(names)
-        gone = [name for name in kept["ids"] if name not in listed]
+        gone = [name for name in remembered["ids"] if name not in listed]
         if reply.pushed:  # what is not in it may still be listed
-            place, new_names = kept["listed"], [names[place] for place in unseen]
-            ids = [*kept["ids"][:place], *new_names, *kept["ids"][place:]]
-            memory = json.dumps(kept | {"ids": ids[: len(kept["ids"]) + REMEMBERED]})
+            position, new_names = remembered["listed"], [names[position] for position in unseen]
+            ids = [*remembered["ids"][:position], *new_names, *remembered["ids"][position:]]
+            memory = json.dumps(remembered | {"ids": ids[: len(remembered["ids"]) + REMEMBERED]})
         text = json.dumps(
             {
                 "ids": [*names, *gone[:REMEMBERED]],
@@ -162,18 +166,18 @@ class FeedReader:
         )
         new: tuple[dict[str, Any], ...] = tuple(
             {
-                "id": items[place].id or items[place].link or names[place],
-                "title": items[place].title,
+                "id": items[position].id or items[position].link or names[position],
+                "title": items[position].title,
                 **details,
-                "published": _iso(items[place].published),
+                "published": _iso(items[position].published),
                 "seen": _iso(reply.time),
                 "value": value,
             }
-            for place, value, details in zip(unseen, worth, listing.details(unseen), strict=True)
+            for position, value, details in zip(unseen, worth, listing.details(unseen), strict=True)
         )
         dates = [item.published for item in items]
         ages = () if reply.time is None else believed_ages(dates, reply.time)
-        some = [items[place] for place in unseen]
+        new_items = [items[position] for position in unseen]
         return Reading(
             reward,
             new,
@@ -181,8 +185,8 @@ class FeedReader:
             rest=_rest(listing.rest, [listing.pauses.hours, listing.pauses.days], reply.time),
             known=len(items) - len(unseen),
             ages=ages,
-            aged=_aged(some, worth, reply.time) if ages or not unseen else None,
-            notes=tuple(note for note in notes if note not in kept["notes"]),
+            aged=_aged(new_items, worth, reply.time) if ages or not unseen else None,
+            notes=tuple(note for note in notes if note not in remembered["notes"]),
             hubs=listing.hubs,
             topic=listing.topic,
             moved=listing.moved,
@@ -243,43 +247,43 @@ def item_names(items: Sequence[Item], texts: Callable[[int], str]) -> tuple[list
 
     The argument `texts` returns the text of an item, given its place.
     """
-    names = [_name(item, place, texts) for place, item in enumerate(items)]
+    names = [_name(item, position, texts) for position, item in enumerate(items)]
     notes = []
     fields: list[tuple[str, Callable[[int], Any]]] = [
-        ("links", lambda place: items[place].link),
-        ("titles", lambda place: items[place].title),
-        ("dates", lambda place: items[place].published),
+        ("links", lambda position: items[position].link),
+        ("titles", lambda position: items[position].title),
+        ("dates", lambda position: items[position].published),
         ("texts", texts),
     ]
     for field, value in fields:
         groups = [group for group in _groups(names) if len(group) > 1]
         # Added even where it tells none apart: so a new item does not change the others' names.
-        for place in (place for group in groups for place in group):
-            names[place] = _hash(json.dumps([names[place], value(place)]))
+        for position in (position for group in groups for position in group):
+            names[position] = _hash(json.dumps([names[position], value(position)]))
         counts = Counter(names)
-        if apart := sum(counts[names[place]] == 1 for group in groups for place in group):
+        if apart := sum(counts[names[position]] == 1 for group in groups for position in group):
             notes.append(f"{apart} items with the id of others are told apart by their {field}")
     copies = [group for group in _groups(names) if len(group) > 1]
     for group in copies:
-        for count, place in enumerate(group[1:], 2):
-            names[place] = _hash(json.dumps([names[place], count]))
+        for count, position in enumerate(group[1:], 2):
+            names[position] = _hash(json.dumps([names[position], count]))
     if copies:
         notes.append(f"{sum(map(len, copies))} items are copies of {len(copies)}")
     return names, notes
 
 
-def _name(item: Item, place: int, texts: Callable[[int], str]) -> str:
+def _name(item: Item, position: int, texts: Callable[[int], str]) -> str:
     if name := item.id or item.link:
         return _hash(name)
     facts = [item.title, item.published]
-    return _hash(json.dumps(facts if item.title else [*facts, texts(place)]))
+    return _hash(json.dumps(facts if item.title else [*facts, texts(position)]))
 
 
 def _groups(names: Sequence[str]) -> list[list[int]]:
     """Return the places of each name, in order."""
     groups: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        groups.setdefault(name, []).append(place)
+    for position, name in enumerate(names):
+        groups.setdefault(name, []).append(position)
     return list(groups.values())
 
 
@@ -293,17 +297,17 @@ def _likeness(item: Item) -> str:
 def listed_names(memory: str) -> list[str]:
     """Return the names of the items that a source listed at its last reading, by its memory."""
     try:
-        kept = _kept(memory)
+        fields = _kept(memory)
     except ValueError:  # that of another reader
         return []
-    names: list[str] = kept["ids"][: kept["listed"]]
+    names: list[str] = fields["ids"][: fields["listed"]]
     return names
 
 
 def pushed_names(memory: str, count: int) -> list[str]:
     """Return the names of the last `count` items that a hub sent, by the memory after them."""
-    kept = _kept(memory)
-    names: list[str] = kept["ids"][kept["listed"] :][:count]
+    fields = _kept(memory)
+    names: list[str] = fields["ids"][fields["listed"] :][:count]
     return names
 
 
@@ -323,20 +327,20 @@ def _rest(asked: float, pauses: Sequence[Sequence[int]], now: float | None) -> f
 def _kept(memory: str) -> dict[str, Any]:
     """Parse a memory, which can be one that an earlier version wrote."""
     check_kind("memory", memory, str)
-    kept: dict[str, Any] = {"ids": [], "rest": 0.0, "alike": [], "pauses": [[], []], "notes": []}
-    kept["listed"] = 0
+    fields: dict[str, Any] = {"ids": [], "rest": 0.0, "alike": [], "pauses": [[], []], "notes": []}
+    fields["listed"] = 0
     if not memory:
-        return kept
+        return fields
     try:
-        kept |= json.loads(memory)
-        kept["listed"] = check_integer("listed", kept.get("listed", len(kept["ids"])), 0)
-        check_number("rest", kept["rest"], 0)
-        lists = [kept["ids"], kept["alike"], kept["notes"]]
-        hours, days = kept["pauses"]
-        if all(isinstance(one, str) for some in lists for one in some) and all(
-            isinstance(one, int) for one in (*hours, *days)
+        fields |= json.loads(memory)
+        fields["listed"] = check_integer("listed", fields.get("listed", len(fields["ids"])), 0)
+        check_number("rest", fields["rest"], 0)
+        lists = [fields["ids"], fields["alike"], fields["notes"]]
+        hours, days = fields["pauses"]
+        if all(isinstance(entry, str) for entries in lists for entry in entries) and all(
+            isinstance(entry, int) for entry in (*hours, *days)
         ):
-            return kept
+            return fields
     except (ValueError, TypeError, KeyError):
         pass
     raise ValueError(f"memory must come from a reading, or be empty, got {shown(memory)}")

@@ -91,11 +91,11 @@ class ReaderProcesses:
         return result
 
     def _start(self) -> None:
-        here, there = socket.socketpair()
-        with there:
-            start = _START.format(path=sys.path, module=__name__, number=there.fileno())
-            process = subprocess.Popen([sys.executable, "-c", start], pass_fds=[there.fileno()])
-        connection = Connection(here.detach())
+        own_end, child_end = socket.socketpair()
+        with child_end:
+            start = _START.format(path=sys.path, module=__name__, number=child_end.fileno())
+            process = subprocess.Popen([sys.executable, "-c", start], pass_fds=[child_end.fileno()])
+        connection = Connection(own_end.detach())
         connection.send((self._reader, self._seconds))
         self._local.process, self._local.connection = process, connection
         self._started.append(process)

@@ -105,12 +105,14 @@ class Parting:
         """Send requests, and wait until they are answered and `is_over`, or for some seconds."""
         sent = [deferred_from_coro(self._answer(request)) for request in requests]
         ends = time.monotonic() + seconds
-        while time.monotonic() < ends and not (is_over() and all(one.called for one in sent)):
+        while time.monotonic() < ends and not (
+            is_over() and all(deferred.called for deferred in sent)
+        ):
             pause: Deferred[None] = Deferred()
             call_later(0.02, pause.callback, None)
             await maybe_deferred_to_future(pause)
-        for one in sent:
-            one.cancel()
+        for deferred in sent:
+            deferred.cancel()
         await self._handler.close()
 
     async def _answer(self, request: Request) -> None:

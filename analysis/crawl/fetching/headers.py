@@ -57,8 +57,8 @@ def header_links(headers: Mapping[str, str], relation: str, url: str) -> tuple[s
     """
     targets = []
     for target, parameters in _LINK.findall(headers.get("link", "")[:MOST_LINK_HEADER]):
-        found = _RELATION.search(parameters)
-        if found and relation in (found[1] or found[2] or "").lower().split():
+        match = _RELATION.search(parameters)
+        if match and relation in (match[1] or match[2] or "").lower().split():
             targets.append(urljoin(url, target.strip()))
     return tuple(dict.fromkeys(targets))
 

@@ -211,15 +211,15 @@ def is_public(address: str) -> bool:
     >>> is_public("192.168.1.1"), is_public("1.1.1.1"), is_public("64:ff9b::10.0.0.1")
     (False, True, False)
     """
-    found = ip_address(address)
-    if isinstance(found, IPv6Address):
-        found = IPv6Address(int(found))  # without a zone
-        low = IPv4Address(int(found) & 0xFFFFFFFF)
-        if found in _NAT64 or found in _MAPPED:
-            found = low
-        elif int(found) >> 32 & 0xFDFFFFFF == 0x5EFE and not is_public(str(low)):
+    number = ip_address(address)
+    if isinstance(number, IPv6Address):
+        number = IPv6Address(int(number))  # without a zone
+        low = IPv4Address(int(number) & 0xFFFFFFFF)
+        if number in _NAT64 or number in _MAPPED:
+            number = low
+        elif int(number) >> 32 & 0xFDFFFFFF == 0x5EFE and not is_public(str(low)):
             return False
-    return not any(found in network for network in NOT_PUBLIC)
+    return not any(number in network for network in NOT_PUBLIC)
 
 
 def is_local_number(url: str) -> bool:

@@ -112,10 +112,10 @@ def due_dates(
         threshold = check_number("threshold", threshold)
         due = epochs = due_ages(sources, threshold)
     interval = np.maximum(np.round(np.minimum(epochs * seconds, longest)), 1.0)
-    left = np.round(np.maximum(interval - age * seconds, -FARTHEST))
-    date = now.tz_convert("UTC").floor("s") + pd.to_timedelta(left, unit="s")
+    seconds_left = np.round(np.maximum(interval - age * seconds, -FARTHEST))
+    date = now.tz_convert("UTC").floor("s") + pd.to_timedelta(seconds_left, unit="s")
     columns = {"due_age": due, "interval": interval.astype(np.int64), "next_fetch": date}
-    return pd.DataFrame({"url": list(urls), **columns, "overdue": left < 0})
+    return pd.DataFrame({"url": list(urls), **columns, "overdue": seconds_left < 0})
 
 
 def export(dates: pd.DataFrame, kind: str) -> pd.DataFrame:

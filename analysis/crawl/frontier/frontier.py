@@ -342,7 +342,7 @@ class Frontier:
         """
         if self._waiting:
             raise RuntimeError(f"epoch {self.epoch} is not over")
-        layout, rows, whole = learned_bytes(self.policy, self.age.size)
+        layout, rows, shared = learned_bytes(self.policy, self.age.size)
         sources = {
             name: SourceState(
                 last=int(self.epoch - self.age[i]),
@@ -360,7 +360,7 @@ class Frontier:
             rng=dict(self.rng.bit_generator.state),
             policy=type(self.policy).__name__,
             layout=layout,
-            learned=whole,
+            learned=shared,
             sources=self._aside | sources,
             hosts=self._hosts.state(),
         )
@@ -411,14 +411,14 @@ class Frontier:
         """Choose sources in the policy's order of preference until the budget is spent."""
         # Read-only: the policy gets the same observation for each budget that it is asked for.
         age, state = read_only(self.age.copy()), read_only(np.full(self.age.size, np.nan))
-        seen = Observation(self.epoch, age, state)
+        observation = Observation(self.epoch, age, state)
         places = Places(budget, self._host, self._hosts.room(self._host), self.available, self.age)
         overdue = np.flatnonzero(self.age >= self.max_age)
         places.take(overdue[np.argsort((self.max_age - self.age)[overdue], kind="stable")])
         policy = self.policy
         if self.pinged is not None:
             policy = self.pinged.over(policy, self.number, age, budget, self.seconds)
-        take_by_preference(places, policy, seen, self.rng, budget)
+        take_by_preference(places, policy, observation, self.rng, budget)
         return np.sort(np.array(places.taken, dtype=np.int64))
 
     def _end(self, outcomes: list[Outcome]) -> None:
@@ -432,10 +432,10 @@ class Frontier:
 
     def _learn(self, outcomes: list[Outcome]) -> None:
         """Pass the results to the policy; update ages, crawl delays, failures and rests."""
-        found = [outcome for outcome in outcomes if outcome.kind == FOUND]
-        pass_results(self.policy, found, self.age, self.seconds)
+        successes = [outcome for outcome in outcomes if outcome.kind == FOUND]
+        pass_results(self.policy, successes, self.age, self.seconds)
         if self.pinged is not None:
-            self.pinged.observe(found, self.names, self.policy, self.seconds)
+            self.pinged.observe(successes, self.names, self.policy, self.seconds)
         self._hosts.count_refusals((self._host[o.source], o.status) for o in outcomes if o.status)
         for outcome in outcomes:
             self._hosts.note(self._host[outcome.source], outcome, self.epoch)

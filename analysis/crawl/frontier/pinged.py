@@ -113,10 +113,10 @@ class PingedOrder:
         index[arms] = np.maximum(whittle_index(sources, content)[arms], blind[arms])
         own = np.zeros(age.size, dtype=bool)  # what the policy fetches without pings
         own[np.argsort(-blind, kind="stable")[:budget]] = True
-        wanted = np.argsort(-index, kind="stable")[:budget]
-        wanted = wanted[~own[wanted]]
+        chosen = np.argsort(-index, kind="stable")[:budget]
+        chosen = chosen[~own[chosen]]
         effective = np.where(own, index, blind)
-        allowed = wanted[: self._places(budget)]
+        allowed = chosen[: self._places(budget)]
         effective[allowed] = index[allowed]
         self._indices = blind, effective
         return _ByIndex(effective)
@@ -151,12 +151,12 @@ class PingedOrder:
         decay, now = policy.estimates.decay / seconds, self._clock()
         for outcome in outcomes:
             name = names[outcome.source]
-            left = self._left(name, float(decay[outcome.source]), now)
+            remaining = self._left(name, float(decay[outcome.source]), now)
             if outcome.source in self.taken:
                 self.account.add(outcome.reward)
-                self._owed[name] = left + outcome.reward, now
+                self._owed[name] = remaining + outcome.reward, now
             elif name in self._owed:
-                self.account.add(-left)
+                self.account.add(-remaining)
                 del self._owed[name]
 
     def state(self) -> dict[str, Any]:
@@ -192,9 +192,9 @@ class PingedOrder:
             self.account.add(-self._epochs * calendar_cost(sources, budget, min(share, 1.0)))
         # What is left of what pings took is the most that the policy would still get for it.
         decay = float(sources.decay.min()) / seconds
-        left = {name: self._left(name, decay, now) for name in self._owed}
-        self._owed = {name: self._owed[name] for name, worth in left.items() if worth > 1e-9}
-        owed = sum(left.values())
+        remaining = {name: self._left(name, decay, now) for name in self._owed}
+        self._owed = {name: self._owed[name] for name, worth in remaining.items() if worth > 1e-9}
+        owed = sum(remaining.values())
         self.account.add(-owed)
         self.share = self.account.open_block()
         self.account.add(owed)

@@ -48,7 +48,7 @@ class Places:
 
 
 def take_by_preference(
-    places: Places, policy: Policy, seen: Observation, rng: np.random.Generator, budget: int
+    places: Places, policy: Policy, observation: Observation, rng: np.random.Generator, budget: int
 ) -> None:
     """Choose sources in a policy's order of preference until the places are taken.
 
@@ -62,7 +62,7 @@ def take_by_preference(
         if count not in choices:
             rng.bit_generator.state = draws
             asked = max(count, policy.budget) if isinstance(policy, Timetable) else count
-            choices[count] = select_arms(policy, seen, asked, rng, most=max(count, budget))
+            choices[count] = select_arms(policy, observation, asked, rng, most=max(count, budget))
         return choices[count]
 
     few, many = 0, places.left

@@ -13,7 +13,7 @@ from analysis.learning.items import ItemSums
 
 
 def pass_results(
-    policy: Policy, found: Sequence[Outcome], age: NDArray[np.int64], seconds: float
+    policy: Policy, outcomes: Sequence[Outcome], age: NDArray[np.int64], seconds: float
 ) -> None:
     """Call ``observe`` of a policy with outcomes, or ``update`` with their rewards, if it has any.
 
@@ -21,18 +21,25 @@ def pass_results(
     `seconds` the length of an epoch. A learner with ``sees_items`` gets `ItemSums` of the outcomes
     whose items have ages, and plain rewards of the others.
     """
-    if hasattr(policy, "observe") and found:
-        policy.observe(list(found))
-    elif hasattr(policy, "update") and found:
+    if hasattr(policy, "observe") and outcomes:
+        policy.observe(list(outcomes))
+    elif hasattr(policy, "update") and outcomes:
         sees_items = getattr(policy, "sees_items", False)
-        aged = [sees_items and _has_ages(one, int(age[one.source]), seconds) for one in found]
+        aged = [
+            sees_items and _has_ages(outcome, int(age[outcome.source]), seconds)
+            for outcome in outcomes
+        ]
         for items in (True, False):
-            part = [one for one, has_ages in zip(found, aged, strict=True) if has_ages == items]
-            if not part:
+            chosen = [
+                outcome
+                for outcome, has_ages in zip(outcomes, aged, strict=True)
+                if has_ages == items
+            ]
+            if not chosen:
                 continue
-            arms = np.array([one.source for one in part], dtype=np.int64)
-            worth = np.array([one.reward for one in part])
-            ages = np.array([one.aged or 0.0 for one in part]) / seconds
+            arms = np.array([outcome.source for outcome in chosen], dtype=np.int64)
+            worth = np.array([outcome.reward for outcome in chosen])
+            ages = np.array([outcome.aged or 0.0 for outcome in chosen]) / seconds
             policy.update(arms, ItemSums(worth, ages) if items else worth)
 
 

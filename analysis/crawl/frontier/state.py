@@ -184,8 +184,8 @@ def in_other_epochs(state: CrawlState, seconds: float) -> CrawlState:
         return state.epoch - 1 + math.ceil(min(wait * (1 - 1e-12), NEVER / 2))
 
     sources = {
-        name: replace(one, last=last(one.last), rest_until=first(one.rest_until))
-        for name, one in state.sources.items()
+        name: replace(source, last=last(source.last), rest_until=first(source.rest_until))
+        for name, source in state.sources.items()
     }
     hosts = {name: (delay, first(free), n) for name, (delay, free, n) in state.hosts.items()}
     return replace(state, seconds=seconds, sources=sources, hosts=hosts)

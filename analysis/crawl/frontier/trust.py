@@ -157,9 +157,9 @@ class Trust:
             return
         self._last[source] = time
         dates = sorted(time - age for age in sorted(ages)[:items])
-        known = set(listed or ())
-        confirmed = {hub: len(known.intersection(delivered.get(hub, ()))) for hub in senders}
-        others = set().union(*delivered.values()) & known
+        listed_items = set(listed or ())
+        confirmed = {hub: len(listed_items.intersection(delivered.get(hub, ()))) for hub in senders}
+        others = set().union(*delivered.values()) & listed_items
         announced = {}
         for hub in senders:
             true = _matched(dates, items - len(dates), waiting.get(hub, ())) + confirmed[hub]
@@ -190,12 +190,12 @@ class Trust:
         """
         time, items = max(time, self.reliability.time), {}
         for source, by_hub in self._waiting.items():
-            place = number.get(source)
-            if place is None:
+            position = number.get(source)
+            if position is None:
                 continue
-            items[place] = max(
+            items[position] = max(
                 self.reliability.precision(hub, source, time)
-                * sum(math.exp(-decay[place] * (time - when)) for when in times)
+                * sum(math.exp(-decay[position] * (time - when)) for when in times)
                 for hub, times in by_hub.items()
             )
         return items
@@ -291,11 +291,11 @@ def _matched(dates: Sequence[float], undated: int, pings: Sequence[float]) -> in
 
     `dates` of items are in increasing order; `undated` items fit any ping.
     """
-    matched = place = 0
+    matched = position = 0
     for when in sorted(pings):
-        while place < len(dates) and dates[place] < when - DELAY:
-            place += 1
-        if place < len(dates) and dates[place] <= when + SKEW:
-            place += 1
+        while position < len(dates) and dates[position] < when - DELAY:
+            position += 1
+        if position < len(dates) and dates[position] <= when + SKEW:
+            position += 1
             matched += 1
     return min(matched + undated, len(pings))

@@ -121,7 +121,7 @@ class Clock:
         return START + (now - self._began) / self._epoch * SECONDS
 
 
-def live(given: Demonstration) -> dict[str, Any]:
+def live(demonstration: Demonstration) -> dict[str, Any]:
     """Run the demonstration; return what the page shows at its end.
 
     Raises
@@ -131,34 +131,35 @@ def live(given: Demonstration) -> dict[str, Any]:
     OSError
         If the port is taken.
     """
-    sources = given.feeds()
-    rng = np.random.default_rng([given.seed, 1])
-    site = random_site(sources, given.epochs + 1, rng, seconds=SECONDS)
-    deadline = time.monotonic() + given.seconds + 2 * GRACE
+    sources = demonstration.feeds()
+    rng = np.random.default_rng([demonstration.seed, 1])
+    site = random_site(sources, demonstration.epochs + 1, rng, seconds=SECONDS)
+    deadline = time.monotonic() + demonstration.seconds + 2 * GRACE
     with (
         tempfile.TemporaryDirectory() as around,
-        _Page(given.port) as page,
-        FeedServer(site, Clock(given.epoch)) as server,
+        _Page(demonstration.port) as page,
+        FeedServer(site, Clock(demonstration.epoch)) as server,
     ):
         folder = Path(around)
         write_sources(folder / "sources.csv", sources, server.urls())
         print(f"page: {page.address}", flush=True)
-        crawls = [_settings(given, folder, policy) for policy in POLICIES.values()]
+        crawls = [_settings(demonstration, folder, policy) for policy in POLICIES.values()]
         with child(crawls, around) as process:
             try:
                 while process.poll() is None and time.monotonic() < deadline:
-                    page.state = summary(given, folder)
+                    page.state = summary(demonstration, folder)
                     _progress(page.state)
-                    time.sleep(min(0.5, given.seconds / 10))
+                    time.sleep(min(0.5, demonstration.seconds / 10))
             finally:
                 process.kill()
             errors = process.stderr.read() if process.stderr else ""
-        page.state = summary(given, folder) | {"over": True}
+        page.state = summary(demonstration, folder) | {"over": True}
         _progress(page.state)
         print(file=sys.stderr)
         if process.returncode != 0:
             raise RuntimeError(f"the crawlers ended with {process.returncode}: {errors[-1000:]}")
-        time.sleep(min(1.0, given.seconds / 10))  # so that the page can fetch the final state
+        # So that the page can fetch the final state.
+        time.sleep(min(1.0, demonstration.seconds / 10))
         return page.state | status(folder / next(iter(POLICIES.values())))
 
 
@@ -170,32 +171,41 @@ def status(folder: Path) -> dict[str, str]:
         return {}
 
 
-def summary(given: Demonstration, folder: Path) -> dict[str, Any]:
+def summary(demonstration: Demonstration, folder: Path) -> dict[str, Any]:
     """Return what the page shows, from the logs of the crawls."""
-    found, rows = {}, []
+    results, rows = {}, []
     for name, policy in POLICIES.items():
         log = read_log(folder / policy)
-        log = log[log["epoch"] < given.epochs]  # not what ended after the last epoch
+        log = log[log["epoch"] < demonstration.epochs]  # not what ended after the last epoch
         epochs = log["epoch"].to_numpy(dtype=np.intp)
-        reward = np.bincount(epochs, log["reward"], given.epochs).astype(np.float64)
+        reward = np.bincount(epochs, log["reward"], demonstration.epochs).astype(np.float64)
         reached = int(epochs.max()) + 1 if len(log) else 0
-        found[policy] = (reward, reached, np.bincount(epochs, minlength=given.epochs) > 0)
+        results[policy] = (reward, reached, np.bincount(epochs, minlength=demonstration.epochs) > 0)
         counts = {"fetches": len(log), "failed": int((log["kind"] != "found").sum())}
         counts["unchanged"] = int((log["status"] == 304).sum())
         skipped = reached - log["epoch"].nunique()
         rows.append({"name": name, "value": float(reward.sum()), "skipped": skipped, **counts})
-    epoch = min(reached for _, reached, _ in found.values())
+    epoch = min(reached for _, reached, _ in results.values())
     places = np.unique(np.linspace(0, epoch, 120).astype(int))
-    for row, (reward, _, _) in zip(rows, found.values(), strict=True):
+    for row, (reward, _, _) in zip(rows, results.values(), strict=True):
         total = np.pad(reward.cumsum(), (1, 0))
         row["curve"] = [round(float(value), 3) for value in total[places]]
-    state = {"epoch": epoch, "epochs": given.epochs, "places": places.tolist(), "rows": rows}
-    state |= {"sources": given.sources, "budget": given.budget, "seconds": given.epoch}
+    state = {
+        "epoch": epoch,
+        "epochs": demonstration.epochs,
+        "places": places.tolist(),
+        "rows": rows,
+    }
+    state |= {
+        "sources": demonstration.sources,
+        "budget": demonstration.budget,
+        "seconds": demonstration.epoch,
+    }
     state |= {"over": False, "ratio": None, "predicted": None}
     if epoch >= 2 * BATCHES:
-        ratio = batch_ratio(found["index"][0][:epoch], found["round_robin"][0][:epoch])
+        ratio = batch_ratio(results["index"][0][:epoch], results["round_robin"][0][:epoch])
         expected = [
-            expected_value(given, policy, found[name][2][:epoch])
+            expected_value(demonstration, policy, results[name][2][:epoch])
             for name, policy in {"index": "whittle", "round_robin": "round-robin"}.items()
         ]
         state |= {"ratio": ratio, "predicted": expected[0] / expected[1]}
@@ -218,16 +228,16 @@ class Pausing:
         return self.policy.select(observation, budget, rng)
 
 
-def expected_value(given: Demonstration, policy: str, made: NDArray[np.bool_]) -> float:
+def expected_value(demonstration: Demonstration, policy: str, fetched: NDArray[np.bool_]) -> float:
     """Return the expected value of a built-in policy in the epochs `made`, a mask of shape (T,)."""
-    sources = given.feeds()
-    pausing = Pausing(named_policy(policy, sources), made)
-    run = simulate(sources, pausing, given.budget, made.size, initial_state="fresh")
+    sources = demonstration.feeds()
+    pausing = Pausing(named_policy(policy, sources), fetched)
+    run = simulate(sources, pausing, demonstration.budget, fetched.size, initial_state="fresh")
     return float(run.reward.sum())
 
 
 def batch_ratio(
-    one: NDArray[np.float64], other: NDArray[np.float64], batches: int = BATCHES
+    first: NDArray[np.float64], second: NDArray[np.float64], batches: int = BATCHES
 ) -> tuple[float, float, float] | None:
     """Return the ratio of two sums with a 95% interval, from batches of epochs by the jackknife.
 
@@ -235,40 +245,40 @@ def batch_ratio(
     Returns None if one batch has all of the second sum, if that sum is 0, or if the batches do not
     differ, as on a machine too busy to crawl.
     """
-    batches = check_integer("batches", batches, 2, one.size)
-    edges = np.linspace(0, one.size, batches + 1).astype(int)[:-1]
-    sums = np.add.reduceat(one, edges), np.add.reduceat(other, edges)
-    left = other.sum() - sums[1]
-    if not (left > 1e-12 * other.sum()).all():
+    batches = check_integer("batches", batches, 2, first.size)
+    edges = np.linspace(0, first.size, batches + 1).astype(int)[:-1]
+    sums = np.add.reduceat(first, edges), np.add.reduceat(second, edges)
+    remaining = second.sum() - sums[1]
+    if not (remaining > 1e-12 * second.sum()).all():
         return None
-    ratio = float(one.sum() / other.sum())
-    without = (one.sum() - sums[0]) / left
+    ratio = float(first.sum() / second.sum())
+    without = (first.sum() - sums[0]) / remaining
     if np.ptp(without) == 0:
         return None
     return ratio, *Estimate.of(batches * ratio - (batches - 1) * without).interval
 
 
-def _settings(given: Demonstration, folder: Path, policy: str) -> dict[str, Any]:
+def _settings(demonstration: Demonstration, folder: Path, policy: str) -> dict[str, Any]:
     return {
         "CRAWL_SOURCES": str(folder / "sources.csv"),
-        "CRAWL_BUDGET": given.budget,
-        "CRAWL_EPOCHS": given.epochs,
-        "CRAWL_PERIOD": given.epoch,
+        "CRAWL_BUDGET": demonstration.budget,
+        "CRAWL_EPOCHS": demonstration.epochs,
+        "CRAWL_PERIOD": demonstration.epoch,
         "CRAWL_POLICY": f"analysis.crawl.policies.{policy}",
         "JOBDIR": str(folder / policy),
-        "CLOSESPIDER_TIMEOUT": given.seconds + GRACE,
+        "CLOSESPIDER_TIMEOUT": demonstration.seconds + GRACE,
     }
 
 
 def _progress(state: dict[str, Any]) -> None:
     """Write one line: over the last one on a terminal, in a log one for every tenth of the time."""
-    found = ", ".join(f"{row['name']} {row['value']:.1f}" for row in state["rows"])
+    values = ", ".join(f"{row['name']} {row['value']:.1f}" for row in state["rows"])
     ratio = ""
     if state["ratio"]:
         middle, low, high = state["ratio"]
-        said = f"{middle:.2f} ({low:.2f} to {high:.2f}), predicted {state['predicted']:.2f}"
-        ratio = f"; index : round robin {said}"
-    line = f"epoch {state['epoch']} of {state['epochs']}; found: {found}{ratio}"
+        interval = f"{middle:.2f} ({low:.2f} to {high:.2f}), predicted {state['predicted']:.2f}"
+        ratio = f"; index : round robin {interval}"
+    line = f"epoch {state['epoch']} of {state['epochs']}; found: {values}{ratio}"
     if sys.stderr.isatty():
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
     elif state["over"] or state["epoch"] % max(1, state["epochs"] // 10) == 0:
@@ -285,11 +295,11 @@ class _Page:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                known = {
+                answers = {
                     "/": ("text/html; charset=utf-8", lambda: html),
                     "/state.json": ("application/json", lambda: json.dumps(page.state).encode()),
                 }
-                kind, content = known.get(self.path, ("", lambda: b""))
+                kind, content = answers.get(self.path, ("", lambda: b""))
                 body = content()
                 self.send_response(200 if kind else 404)
                 self.send_header("content-type", kind or "text/plain")
@@ -323,10 +333,10 @@ def report(state: dict[str, Any]) -> Sequence[str]:
     ]
     if state["ratio"]:
         middle, low, high = state["ratio"]
-        inside = "inside" if low <= state["predicted"] <= high else "outside"
+        verdict = "inside" if low <= state["predicted"] <= high else "outside"
         lines.append(
             f"index : round robin {middle:.3f}, 95% interval {low:.3f} to {high:.3f}; "
-            f"predicted {state['predicted']:.3f}, {inside}"
+            f"predicted {state['predicted']:.3f}, {verdict}"
         )
     else:
         lines.append("index : round robin: no ratio, too little was found in too few epochs")

@@ -191,13 +191,13 @@ class Site:
 
     def _feed(self, source: int, count: int, now: float) -> bytes:
         """Write the feed of the first `count` items of a source, newest first."""
-        some = slice(max(0, count - self.length), count)
-        age = (now - self._times[source][some]) / self.seconds
-        worth = self.utility[source][some] * np.exp(-self.sources.decay[source] * age)
+        listed = slice(max(0, count - self.length), count)
+        age = (now - self._times[source][listed]) / self.seconds
+        worth = self.utility[source][listed] * np.exp(-self.sources.decay[source] * age)
         value = [f"<w:value>{value!r}</w:value>" if self.stated else "" for value in worth.tolist()]
         items = [
             f"{text}{own}</item>"
-            for text, own in zip(self._texts[source][some], value, strict=True)
+            for text, own in zip(self._texts[source][listed], value, strict=True)
         ]
         space = f' xmlns:w="{SPACE}"' if self.stated else ""
         head = f'<rss version="2.0"{space}><channel><title>Source {source}</title>'

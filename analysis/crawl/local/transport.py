@@ -119,8 +119,8 @@ def crawl_in_process(
         path = Path(around) / "sources.csv"
         write_sources(path, site.sources, urls)
         own = {"CRAWL_SOURCES": str(path), "CRAWL_PERIOD": site.seconds, "CRAWL_START": site.start}
-        given = {**LOCAL_SETTINGS, **own, **settings, "CRAWL_CLOCK": "virtual"}
-        crawler = Crawler(FeedSpider, given | ({"JOBDIR": str(folder)} if folder else {}))
+        all_settings = {**LOCAL_SETTINGS, **own, **settings, "CRAWL_CLOCK": "virtual"}
+        crawler = Crawler(FeedSpider, all_settings | ({"JOBDIR": str(folder)} if folder else {}))
         scheduler = EpochScheduler.from_crawler(crawler)
         scheduler.open(FeedSpider())
     patience = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")

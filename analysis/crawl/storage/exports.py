@@ -46,12 +46,12 @@ def cut_torn_line(path: str | PathLike[str]) -> None:
     if not Path(path).is_file():
         return
     with open(path, "rb+") as file:
-        place = size = file.seek(0, SEEK_END)
-        whole = 0
-        while place and not whole:
-            step = min(place, BLOCK)
-            place -= step
-            file.seek(place)
-            whole = file.read(step).rfind(b"\n") + 1
-        if place + whole < size:
-            file.truncate(place + whole)
+        start = size = file.seek(0, SEEK_END)
+        length = 0
+        while start and not length:
+            step = min(start, BLOCK)
+            start -= step
+            file.seek(start)
+            length = file.read(step).rfind(b"\n") + 1
+        if start + length < size:
+            file.truncate(start + length)

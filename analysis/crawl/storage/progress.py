@@ -71,8 +71,8 @@ class Progress:
             facts = {"epochs": "none has ended yet", "fetches": f"{counts['fetches']:.0f} so far"}
             return cls(facts, epochs.head(0), sources.head(0))
         epoch, summary = int(crawl["epoch"]), json.loads(crawl["summary"])
-        whole = epochs.columns.drop("reward")
-        epochs = epochs.astype(dict.fromkeys(whole, int))
+        integer_columns = epochs.columns.drop("reward")
+        epochs = epochs.astype(dict.fromkeys(integer_columns, int))
         epochs = epochs.rename(columns={"not_modified": "unchanged", "reward": "value"})
         return cls(_facts(crawl, sources, counts, summary), epochs, _troubled(sources, epoch))
 
@@ -138,13 +138,13 @@ def _quantiles(values: list[float]) -> str:
 
 def _troubled(sources: pd.DataFrame, epoch: int) -> pd.DataFrame:
     bad = sources[~sources["kind"].isin([FOUND, ""])].sort_values("failures", ascending=False)
-    rest = (bad["rest_until"] - epoch).clip(lower=0).astype(str)
+    epochs_left = (bad["rest_until"] - epoch).clip(lower=0).astype(str)
     table = pd.DataFrame(
         {
             "source": bad["name"],
             "last fetch": bad["kind"],
             "failed in a row": bad["failures"],
-            "not fetched for (epochs)": rest,
+            "not fetched for (epochs)": epochs_left,
         }
     )
     return table.head(TROUBLED)
@@ -181,40 +181,40 @@ def read_feeds(folder: str | PathLike[str]) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        whole: dict[str, Any] = json.loads(path.read_bytes())
-        for feed in whole["feeds"]:
+        record: dict[str, Any] = json.loads(path.read_bytes())
+        for feed in record["feeds"]:
             feed["url"], feed["reason"], feed["items"]
-        whole["every"], whole["policy"], whole["rounds"]
+        record["every"], record["policy"], record["rounds"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: delete it to begin its counts anew") from error
-    return whole
+    return record
 
 
-def _overview(whole: dict[str, Any]) -> list[tuple[str, str]]:
+def _overview(record: dict[str, Any]) -> list[tuple[str, str]]:
     """Return name and value of what concerns all feeds."""
-    feeds = whole["feeds"]
+    feeds = record["feeds"]
     counts = {
         "fetched without trouble": sum(bool(f["last"]) and not f["reason"] for f in feeds),
         "in trouble": sum(bool(f["reason"]) for f in feeds),
         "not fetched yet": sum(not f["last"] for f in feeds),
     }
-    policy = POLICIES.get(whole["policy"], whole["policy"])
+    policy = POLICIES.get(record["policy"], record["policy"])
     return [
         ("feeds", f"{len(feeds)}: " + ", ".join(f"{n} {name}" for name, n in counts.items())),
         ("items", f"{sum(feed['items'] for feed in feeds)} found"),
         (
             "rounds",
-            f"{whole['rounds']} passed; one every {write_duration(whole['every'])}, with at most "
-            f"{whole['budget']} of the feeds, and all that were never fetched",
+            f"{record['rounds']} passed; one every {write_duration(record['every'])}, with at most "
+            f"{record['budget']} of the feeds, and all that were never fetched",
         ),
-        ("next round", whole["next_round"]),
+        ("next round", record["next_round"]),
         ("order", policy),
     ]
 
 
-def feeds_table(whole: dict[str, Any]) -> pd.DataFrame:
+def feeds_table(record: dict[str, Any]) -> pd.DataFrame:
     """Return what is known of each feed as a table of text, feeds in trouble first."""
-    feeds = sorted(whole["feeds"], key=lambda feed: (not feed["reason"], -feed["failures"]))
+    feeds = sorted(record["feeds"], key=lambda feed: (not feed["reason"], -feed["failures"]))
     return pd.DataFrame(
         {
             "feed": [feed["url"] for feed in feeds],
@@ -237,10 +237,10 @@ def _minutes(moment: str) -> str:
     return moment[:16].replace("T", " ")
 
 
-def feeds_text(whole: dict[str, Any]) -> str:
+def feeds_text(record: dict[str, Any]) -> str:
     """Return the feeds of a crawl as text, those in trouble first."""
-    lines = [f"{name:<10}  {value}" for name, value in _overview(whole)]
-    table = feeds_table(whole)
+    lines = [f"{name:<10}  {value}" for name, value in _overview(record)]
+    table = feeds_table(record)
     troubled = table[table["trouble"] != ""]
     if len(troubled):
         lines += ["", "Feeds in trouble"]
@@ -249,16 +249,16 @@ def feeds_text(whole: dict[str, Any]) -> str:
                 f"  {row['feed']}",
                 f"    {row['trouble']}; {row['failed in a row']} in a row",
             ]
-    if whole.get("hubs"):
-        lines += ["", "Hubs and other senders of pings", hubs_table(whole).to_string(index=False)]
+    if record.get("hubs"):
+        lines += ["", "Hubs and other senders of pings", hubs_table(record).to_string(index=False)]
     # The longest column is the last one.
     columns = [*table.columns.drop(["feed", "trouble"]), "feed"]
     return "\n".join([*lines, "", "All feeds", table[columns].to_string(index=False)])
 
 
-def hubs_table(whole: dict[str, Any]) -> pd.DataFrame:
+def hubs_table(record: dict[str, Any]) -> pd.DataFrame:
     """Return what is known of hubs and other senders of pings as a table of text."""
-    hubs = whole.get("hubs", [])
+    hubs = record.get("hubs", [])
     return pd.DataFrame(
         {
             "pings": [str(hub["pings"]) for hub in hubs],
@@ -289,12 +289,12 @@ def hubs_table(whole: dict[str, Any]) -> pd.DataFrame:
     )
 
 
-def feeds_page(whole: dict[str, Any]) -> str:
+def feeds_page(record: dict[str, Any]) -> str:
     """Return the feeds of a crawl as an HTML page without external resources or scripts."""
     facts = "".join(
-        f"<tr><th scope=row>{escape(name)}<td>{escape(value)}" for name, value in _overview(whole)
+        f"<tr><th scope=row>{escape(name)}<td>{escape(value)}" for name, value in _overview(record)
     )
-    table = feeds_table(whole)
+    table = feeds_table(record)
     head = "".join(f"<th scope=col>{escape(name)}" for name in table.columns)
     rows = "".join(
         f"<tr{' class=trouble' if row[-1] else ''}>"
@@ -302,13 +302,13 @@ def feeds_page(whole: dict[str, Any]) -> str:
         for row in table.itertuples(index=False, name=None)
     )
     hubs = ""
-    if whole.get("hubs"):
-        shown = hubs_table(whole)
+    if record.get("hubs"):
+        table_of_hubs = hubs_table(record)
         hub_rows = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}" for cell in row)
-            for row in shown.itertuples(index=False, name=None)
+            for row in table_of_hubs.itertuples(index=False, name=None)
         )
-        names = "".join(f"<th scope=col>{escape(name)}" for name in shown.columns)
+        names = "".join(f"<th scope=col>{escape(name)}" for name in table_of_hubs.columns)
         hubs = (
             f"<h2>Hubs and other senders of pings</h2><div><table><thead><tr>{names}</thead>"
             f"<tbody>{hub_rows}</tbody></table></div>"
@@ -328,12 +328,12 @@ def feeds_page(whole: dict[str, Any]) -> str:
     )
 
 
-def feeds_opml(whole: dict[str, Any]) -> bytes:
+def feeds_opml(record: dict[str, Any]) -> bytes:
     """Return the feeds of a crawl as OPML."""
     root = ElementTree.Element("opml", version="2.0")
     ElementTree.SubElement(ElementTree.SubElement(root, "head"), "title").text = "Feeds"
     body = ElementTree.SubElement(root, "body")
-    for feed in whole["feeds"]:
+    for feed in record["feeds"]:
         facts = {"type": "rss", "text": feed["name"], "title": feed["name"], "xmlUrl": feed["url"]}
         for attribute, name in (("minInterval", "min_interval"), ("maxInterval", "max_interval")):
             if feed.get(name):
@@ -343,9 +343,9 @@ def feeds_opml(whole: dict[str, Any]) -> bytes:
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
 
 
-def feeds_prometheus(whole: dict[str, Any]) -> str:
+def feeds_prometheus(record: dict[str, Any]) -> str:
     """Return the feeds of a crawl as metrics, in the text format of Prometheus."""
-    feeds = whole["feeds"]
+    feeds = record["feeds"]
     lines = []
 
     def add(name: str, kind: str, text: str, values: dict[str, Any]) -> None:
@@ -359,7 +359,7 @@ def feeds_prometheus(whole: dict[str, Any]) -> str:
             if feed[field] is not None
         }
 
-    add("rounds_total", "counter", "Rounds that have ended.", {"": whole["rounds"]})
+    add("rounds_total", "counter", "Rounds that have ended.", {"": record["rounds"]})
     add("feeds", "gauge", "Feeds in the list.", {"": len(feeds)})
     troubled = sum(bool(feed["reason"]) for feed in feeds)
     add("feeds_in_trouble", "gauge", "Feeds whose last fetch failed.", {"": troubled})
@@ -368,7 +368,7 @@ def feeds_prometheus(whole: dict[str, Any]) -> str:
     add("feed_failures", "gauge", "Failed fetches of a feed in a row.", each("failures"))
     add("feed_http_status", "gauge", "HTTP status of its last fetch, 0 for none.", each("status"))
     add("feed_items_per_day", "gauge", "Learned rate of a feed.", each("items_a_day"))
-    if hubs := whole.get("hubs"):
+    if hubs := record.get("hubs"):
         for field, text in HUB_METRICS.items():
             kind = "counter" if field in COUNTS else "gauge"
             values = {f'{{hub="{_escaped(hub["hub"])}"}}': float(hub[field]) for hub in hubs}

@@ -225,8 +225,8 @@ class Store(Log):
         """
         frontier.state()  # raises if the policy cannot be saved
         try:
-            kept = dict(self._checked("crawl"))
-            if not kept:
+            saved = dict(self._checked("crawl"))
+            if not saved:
                 return None
             sources = {}
             for name, last, failures, rest, kind, memory, learned, digest in self._rows_of(
@@ -242,19 +242,19 @@ class Store(Log):
                     )  # fmt: skip
                     sources[name] = replace(sources[name], memory="")
             hosts = {name: state for name, *state in self._checked("host")}
-            if [len(sources), len(hosts)] != json.loads(kept["rows"]):
+            if [len(sources), len(hosts)] != json.loads(saved["rows"]):
                 raise ValueError("rows of sources or hosts are missing")
             state = CrawlState(
-                epoch=kept["epoch"],
-                seconds=kept["seconds"],
-                rng=json.loads(kept["rng"]),
-                policy=kept["policy"],
-                layout=kept["layout"],
-                learned=kept["learned"],
+                epoch=saved["epoch"],
+                seconds=saved["seconds"],
+                rng=json.loads(saved["rng"]),
+                policy=saved["policy"],
+                layout=saved["layout"],
+                learned=saved["learned"],
                 sources=sources,
                 hosts={name: (delay, free, n) for name, (delay, free, n) in hosts.items()},
             )
-            began = float(kept["began"])
+            began = float(saved["began"])
             kind = type(frontier.policy).__name__
             frontier.restore(state if kind == state.policy else self._of_policy(kind, state))
             if kind != state.policy:
@@ -269,36 +269,38 @@ class Store(Log):
 
     def _keep_learned(self, state: CrawlState) -> None:
         """Keep what the policy of a state has learned, for a crawl that returns to it."""
-        whole = (state.policy, "", state.seconds, state.layout, state.learned)
-        each = (
+        shared = (state.policy, "", state.seconds, state.layout, state.learned)
+        rows = (
             (state.policy, name, state.seconds, "", source.learned)
             for name, source in state.sources.items()
         )
         with self._base:
             self._base.execute("BEGIN")
             self._base.execute("DELETE FROM learned WHERE policy = ?", (state.policy,))
-            self._put("learned", [whole, *each])
+            self._put("learned", [shared, *rows])
 
     def _of_policy(self, kind: str, state: CrawlState) -> CrawlState:
         """Return a state with what another policy had learned when the crawl left it."""
         text = "SELECT * FROM learned WHERE policy = ?"
         rows = self._base.execute(text, (kind,)).fetchall()
-        known = {
-            name: tuple(more) for _, name, *more, d in rows if _digest((kind, name, *more)) == d
+        undamaged = {
+            name: tuple(values)
+            for _, name, *values, d in rows
+            if _digest((kind, name, *values)) == d
         }
         logger.info(
             "the policy is a %s now, and was a %s: %s", kind, state.policy,
-            "it continues from what it had learned" if known else "it has learned nothing yet",
+            "it continues from what it had learned" if undamaged else "it has learned nothing yet",
         )  # fmt: skip
-        seconds, layout, learned = known.get("", (state.seconds, "", b""))
+        seconds, layout, learned = undamaged.get("", (state.seconds, "", b""))
         return replace(
             state,
-            policy=kind if "" in known else "",
+            policy=kind if "" in undamaged else "",
             layout=layout,
             learned=learned,
             learned_seconds=seconds,
             sources={
-                name: replace(source, learned=known[name][2] if name in known else b"")
+                name: replace(source, learned=undamaged[name][2] if name in undamaged else b"")
                 for name, source in state.sources.items()
             },
         )
@@ -311,14 +313,14 @@ class Store(Log):
         try:
             where = "fetch WHERE epoch >= ? ORDER BY source"
             rows = self._base.execute(f"SELECT * FROM {where}", (frontier.epoch,)).fetchall()
-            whole = [row for row in rows if row[-1] == _digest(row[:-1])]
-            if len(whole) < len(rows):
-                logger.warning("%d damaged fetches are repeated", len(rows) - len(whole))
-                spoilt = [row[:2] for row in set(rows) - set(whole)]
+            undamaged = [row for row in rows if row[-1] == _digest(row[:-1])]
+            if len(undamaged) < len(rows):
+                logger.warning("%d damaged fetches are repeated", len(rows) - len(undamaged))
+                spoilt = [row[:2] for row in set(rows) - set(undamaged)]
                 self._base.executemany("DELETE FROM fetch WHERE epoch = ? AND source = ?", spoilt)
             return [
                 Outcome(frontier.number[name], **_outcome_fields(values))
-                for _, name, *values, _ in whole
+                for _, name, *values, _ in undamaged
                 if name in frontier.number
             ]
         except (TypeError, ValueError, sqlite3.Error) as error:
@@ -353,7 +355,7 @@ class Store(Log):
         """Write the state after an epoch has ended; `signals` is what is known of pings."""
         state = frontier.state()
         changed = {n: s for n, s in state.sources.items() if self._saved.get(n) != s}
-        whole = {
+        entries = {
             "epoch": state.epoch,
             "seconds": state.seconds,
             "rng": json.dumps(state.rng, sort_keys=True),
@@ -375,7 +377,7 @@ class Store(Log):
                 ),
             )
             self._put("host", ((name, *host) for name, host in state.hosts.items()))
-            self._put("crawl", whole.items())
+            self._put("crawl", entries.items())
             if signals:
                 self._base.execute("DELETE FROM signal")
             over = (self._since, state.epoch)
@@ -465,9 +467,9 @@ def ask_again(folder: str | PathLike[str], names: Iterable[str]) -> None:
     Raises ValueError if the crawl does not know a source, or there is no crawl.
     """
     with closing(_opened(folder)) as base:
-        known = {name for (name,) in base.execute("SELECT name FROM source")}
+        listed = {name for (name,) in base.execute("SELECT name FROM source")}
         for name in names:
-            if name not in known:
+            if name not in listed:
                 raise ValueError(f"{name!r} must be the address of a source of the crawl")
             base.execute("REPLACE INTO ask VALUES (?)", (name,))
 
@@ -580,8 +582,8 @@ def _source_digest(name: str, state: SourceState) -> bytes:
 
 def _outcome_fields(values: Iterable[Any]) -> dict[str, Any]:
     """Return the fields of an `Outcome` from a row of the table of fetches."""
-    found = dict(zip(_OUTCOME, values, strict=True))
-    return found | {"ages": tuple(json.loads(found["ages"]))}
+    fields = dict(zip(_OUTCOME, values, strict=True))
+    return fields | {"ages": tuple(json.loads(fields["ages"]))}
 
 
 def _frame(base: sqlite3.Connection) -> pd.DataFrame:

@@ -67,7 +67,7 @@ class Summary:
         numbers = {name: value for name, value in asdict(self).items() if name not in _QUANTILES}
         for name in _QUANTILES:
             parts = zip(("median", "p90", "max"), getattr(self, name), strict=False)
-            numbers |= {f"{name}/{part}": value for part, value in parts}
+            numbers |= {f"{name}/{statistic}": value for statistic, value in parts}
         return numbers
 
 
