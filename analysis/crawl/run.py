@@ -130,9 +130,9 @@ def read_list(path: str) -> list[Feed]:
         rows = _table(path, text) if _is_table(path, text) else _lines(text)
     feeds: dict[str, Feed] = {}
     for line, url, name, *bounds in rows:
-        place = f"{path}, line {line}"
-        address = _address(place, url)
-        _check_bounds(place, *bounds)
+        where = f"{path}, line {line}"
+        address = _address(where, url)
+        _check_bounds(where, *bounds)
         feeds.setdefault(address, Feed(address, name.strip() or address, *bounds))
     if not feeds:
         raise ValueError(f"{path}: no feeds are listed")
@@ -143,17 +143,17 @@ Row = tuple[int, str, str, str, str]
 """Line, address, name, and the two bounds of a feed in a list."""
 
 
-def _check_bounds(place: str, least: str, most: str) -> None:
+def _check_bounds(where: str, least: str, most: str) -> None:
     """Raise, naming the place, if a bound is no length of time or the two exclude each other."""
     seconds = {}
     for name, text in (("min_interval", least), ("max_interval", most)):
         try:
             seconds[name] = read_duration(text) if text else None
         except ValueError as error:
-            raise ValueError(f"{place}: {name} {error}") from None
+            raise ValueError(f"{where}: {name} {error}") from None
     low, high = seconds["min_interval"], seconds["max_interval"]
     if low and high and low > high:
-        raise ValueError(f"{place}: max_interval must be at least min_interval, got {most}")
+        raise ValueError(f"{where}: max_interval must be at least min_interval, got {most}")
 
 
 def _outlines(path: str, content: bytes) -> Iterator[Row]:
@@ -209,7 +209,7 @@ def _lines(text: str) -> Iterator[Row]:
             yield number, url, "", "", ""
 
 
-def _address(place: str, url: str) -> str:
+def _address(where: str, url: str) -> str:
     """Return the normal form of the address of a feed; raise, naming the place, if it is none."""
     try:
         parts = urlsplit(url.strip())
@@ -222,8 +222,8 @@ def _address(place: str, url: str) -> str:
             raise ValueError("it must have no spaces")
         return plain_address(url)
     except ValueError as error:
-        shown = repr(url.strip()[:200])
-        raise ValueError(f"{place}: {shown} is no address of a feed: {error}") from None
+        quoted = repr(url.strip()[:200])
+        raise ValueError(f"{where}: {quoted} is no address of a feed: {error}") from None
 
 
 class PageSpider(FeedSpider):
@@ -238,7 +238,7 @@ class PageSpider(FeedSpider):
         meta = {"handle_httpstatus_all": True}
         yield Request(self.page, self.parse, errback=self.failed, meta=meta)
 
-    def parse(self, response: Response, **more: Any) -> None:
+    def parse(self, response: Response, **options: Any) -> None:
         """Take the feed, or the feeds that the page names with ``link rel=alternate``."""
         if response.status >= 300:
             self.reasons.append(_reason("", response.status, ""))
@@ -281,13 +281,13 @@ class RoundScheduler(EpochScheduler):
         self._feeds: dict[str, Feed] = {feed.url: feed for feed in run["feeds"]}
         self._options, self._changes = run["options"], run["changes"]
         self._path = Path(run["folder"]) / FEEDS
-        kept = read_feeds(run["folder"])
-        self._known = {feed["url"]: feed for feed in kept.get("feeds", [])}
+        saved = read_feeds(run["folder"])
+        self._known = {feed["url"]: feed for feed in saved.get("feeds", [])}
         self._counted: dict[int, Outcome] = {}  # by identity, of the last choice
         self._ended: list[Outcome] = []  # since the last line was printed
         self._reasons = _Reasons(bool(self._crawler.settings["LOG_FILE"]))
         logging.getLogger(requests.__name__).addFilter(self._reasons)
-        self._open = kept.get("open", {"round": 0, "counts": {}})
+        self._open = saved.get("open", {"round": 0, "counts": {}})
         self._next_writing = time.monotonic() + REWRITE
         super()._prepare()
         frontier, period = self.frontier, self._given.period
@@ -319,10 +319,10 @@ class RoundScheduler(EpochScheduler):
         """Open a round, in which feeds that were never fetched come on top of the budget."""
         self._count(self.frontier.epoch)  # what ended after the last round did
         self._counted = {}
-        known = self.frontier.crawl_delay
+        delays = self.frontier.crawl_delay
         hosts = {host_of(url) for url in self.frontier.names}
         # Else a host whose robots.txt was not read yet is asked for a single feed.
-        self.frontier.import_state({}, {h: (GAP, 0, 0) for h in hosts if h not in known})
+        self.frontier.import_state({}, {h: (GAP, 0, 0) for h in hosts if h not in delays})
         new = np.array([not kind for kind in self.frontier.kind]) & self.frontier.available
         self.frontier.budget = max(self._given.budget, int(new.sum()))
         super()._begin()
@@ -368,22 +368,22 @@ class RoundScheduler(EpochScheduler):
             self._counted[id(outcome)] = outcome
             self._ended.append(outcome)
             url = frontier.names[outcome.source]
-            known = self._known.get(url, {})
+            record = self._known.get(url, {})
             reason = self._reasons.of(url)
-            same = outcome.kind != FOUND and known.get("status") == outcome.status
-            if same and known["reason"] and not reason:
-                text = known["reason"]  # logged before a kill
+            same = outcome.kind != FOUND and record.get("status") == outcome.status
+            if same and record["reason"] and not reason:
+                text = record["reason"]  # logged before a kill
             else:
                 text = _reason(outcome.kind, outcome.status, reason)
             if outcome.kind == FOUND and IDS_CHANGE in outcome.memory:  # noted by the reader
                 text = IDS_CHANGE
-            self._known[url] = known | {
+            self._known[url] = record | {
                 "url": url,
                 "status": outcome.status,
                 "reason": text,
                 "last": now,
-                "fetches": known.get("fetches", 0) + 1,
-                "items": known.get("items", 0) + outcome.items,
+                "fetches": record.get("fetches", 0) + 1,
+                "items": record.get("items", 0) + outcome.items,
             }
             counts = self._open["counts"].setdefault(url, [0, 0])
             counts[0] += 1
@@ -419,17 +419,17 @@ class RoundScheduler(EpochScheduler):
         ids_change = getattr(frontier.policy, "ids_change", np.zeros(len(frontier.names), bool))
         for i, url in enumerate(frontier.names):
             blank = {"status": 0, "reason": "", "last": "", "fetches": 0, "items": 0}
-            feed, known = self._feeds.get(url, Feed(url, url)), self._known.get(url, {})
+            feed, record = self._feeds.get(url, Feed(url, url)), self._known.get(url, {})
             a_day, soonest = self._predicted.get(url, (None, ""))
-            if ids_change[i] and not known.get("reason"):
-                known = known | {"reason": ALL_NEW}
+            if ids_change[i] and not record.get("reason"):
+                record = record | {"reason": ALL_NEW}
             rows.append(
                 blank
-                | known
+                | record
                 | feed._asdict()
                 | {"failures": int(frontier.failures[i]), "items_a_day": a_day, "next": soonest}
             )
-        whole = {
+        state = {
             "every": self._given.period,
             "policy": self._options["policy"],
             "options": self._options,
@@ -441,7 +441,7 @@ class RoundScheduler(EpochScheduler):
             **({"hubs": self._signals.table()} if self._signals is not None else {}),
         }
         with replacing(self._path) as file:
-            file.write(json.dumps(whole, indent=1, ensure_ascii=False).encode())
+            file.write(json.dumps(state, indent=1, ensure_ascii=False).encode())
         now = time.monotonic()
         self._next_writing = now + max(REWRITE, 50 * (now - begun))
 
@@ -545,8 +545,8 @@ def _reason(kind: str, status: int, logged: str) -> str:
         return "robots.txt forbids it"
     if status >= 300:
         phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else "unknown"
-        more = f": {logged}" if logged and logged != f"status {status}" else ""
-        return f"HTTP status {status} ({phrase}){more}"
+        detail = f": {logged}" if logged and logged != f"status {status}" else ""
+        return f"HTTP status {status} ({phrase}){detail}"
     return logged or ("the answer is not a feed" if status else "no answer")
 
 
@@ -576,10 +576,10 @@ def run(options: argparse.Namespace) -> int:
     folder = Path(options.state) if options.state else out.with_suffix(".state")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--state must be a folder, got the file {folder}")
-    kept = read_feeds(folder)
-    before = kept.get("options", {})
-    given = {name: getattr(options, name) for name in OPTIONS}
-    chosen = {n: before.get(n) if value is None else value for n, value in given.items()}
+    saved = read_feeds(folder)
+    before = saved.get("options", {})
+    options_given = {name: getattr(options, name) for name in OPTIONS}
+    chosen = {n: before.get(n) if value is None else value for n, value in options_given.items()}
     chosen["every"], chosen["policy"] = chosen["every"] or EVERY, chosen["policy"] or "index"
     check_choice("--policy", chosen["policy"], list(POLICIES))
     if options.until and options.until <= time.time():
@@ -591,8 +591,10 @@ def run(options: argparse.Namespace) -> int:
     feeds: list[Feed] = []
     if address:
         _address("FEEDS", options.feeds)
-        if kept:  # a crawl goes on although its page may be out of reach
-            feeds = [Feed(*(feed.get(name, "") for name in Feed._fields)) for feed in kept["feeds"]]
+        if saved:  # a crawl goes on although its page may be out of reach
+            feeds = [
+                Feed(*(feed.get(name, "") for name in Feed._fields)) for feed in saved["feeds"]
+            ]
     else:
         feeds = read_list(options.feeds)
     if not options.contact:
@@ -666,8 +668,8 @@ def run(options: argparse.Namespace) -> int:
     if feeds:
         crawl().addErrback(failures.append)
     else:
-        found = {"page": options.feeds, "feeds": feeds, "reasons": reasons}
-        looking = process.create_crawler(type("Page", (PageSpider,), found))
+        page_fields = {"page": options.feeds, "feeds": feeds, "reasons": reasons}
+        looking = process.create_crawler(type("Page", (PageSpider,), page_fields))
         process.crawl(looking).addCallback(crawl).addErrback(failures.append)
     process.start()
     for failure in failures:

@@ -158,8 +158,9 @@ class EpochScheduler(BaseScheduler):
             self._prepare()
         except ValueError:
             self.store.close()
-            if self._crawler.crawling and (kept := self._crawler.get_extension(SpiderState)):
-                kept.spider_opened(spider)  # else Scrapy empties its own file in JOBDIR at the end
+            if self._crawler.crawling and (extension := self._crawler.get_extension(SpiderState)):
+                # Else Scrapy empties its own file in JOBDIR at the end.
+                extension.spider_opened(spider)
             raise
         self._crawler.signals.connect(self._requests.received, signals.bytes_received)
         self._crawler.signals.connect(self._requests.callback_failed, signals.spider_error)
@@ -171,24 +172,24 @@ class EpochScheduler(BaseScheduler):
     def _prepare(self) -> None:
         """Check the settings, read the list of sources, and restore the state."""
         settings = self._crawler.settings
-        self._given = given = crawl_settings(settings)
+        self._given = parsed = crawl_settings(settings)
         self._requests = Requests(
             self,
             self._crawler,
-            reader=given.reader,
-            virtual=given.virtual,
-            period=given.period,
-            longest_rest=given.longest_rest,
-            longest_fresh=given.longest_fresh,
-            local_addresses=given.local_addresses,
+            reader=parsed.reader,
+            virtual=parsed.virtual,
+            period=parsed.period,
+            longest_rest=parsed.longest_rest,
+            longest_fresh=parsed.longest_fresh,
+            local_addresses=parsed.local_addresses,
             logins=read_logins(settings["CRAWL_LOGINS"]) if settings["CRAWL_LOGINS"] else None,
         )
-        self._version = self._unfinished = file_version(given.sources)
-        listed = read_sources(given.sources, given.needs_rates)
-        check_whole("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
+        self._version = self._unfinished = file_version(parsed.sources)
+        listed = read_sources(parsed.sources, parsed.needs_rates)
+        check_whole("CRAWL_BUDGET", parsed.budget, 1, len(listed.urls))
         self.frontier = self._frontier(listed)
         folder = settings["JOBDIR"]
-        self.store = Store(folder, given.log_epochs) if folder else Log(given.log_epochs)
+        self.store = Store(folder, parsed.log_epochs) if folder else Log(parsed.log_epochs)
         began = self.store.restore(self.frontier)
         self._began = self.now() if began is None else self._possible_beginning(began)
         self._place(range(len(self.frontier.names)))
@@ -196,29 +197,29 @@ class EpochScheduler(BaseScheduler):
         self._requests.delays = delays
         self._requests.requested = dict.fromkeys(delays, self.now())  # as if requested just now
         self._before = self.store.finished(self.frontier)
-        if given.signals:
+        if parsed.signals:
             self._open_signals(folder)
         self._resume()
 
     def _open_signals(self, folder: str | None) -> None:
         """Take up what is known of pings, and listen to those that come."""
-        given = self._given
+        parsed = self._given
         self._signals = Signals(
             self,
-            given.signals,
+            parsed.signals,
             folder,
-            local_addresses=given.local_addresses,
-            reads_feeds=isinstance(given.reader, FeedReader),
-            virtual=given.virtual,
+            local_addresses=parsed.local_addresses,
+            reads_feeds=isinstance(parsed.reader, FeedReader),
+            virtual=parsed.virtual,
         )
         self._signals.restore()
         self.frontier.pinged = self._signals.order
-        if given.signals.callback and self._has_engine:
+        if parsed.signals.callback and self._has_engine:
             from analysis.crawl.signals.server import Server  # after Scrapy's choice of a reactor
 
             self._server = Server(self._signals.knows, self._signals.answer)
             try:
-                self._server.listen(*given.signals.listen)
+                self._server.listen(*parsed.signals.listen)
             except OSError as error:  # CannotListenError is one by its cause
                 raise ValueError(f"CRAWL_LISTEN must be free: {error}") from None
 
@@ -351,21 +352,21 @@ class EpochScheduler(BaseScheduler):
 
     def _frontier(self, listed: SourceList) -> Frontier:
         """Return a new frontier for a list of sources."""
-        given = self._given
-        budget = min(given.budget, len(listed.urls))
-        policy = given.policy(listed.sources, budget, given.period)
-        most = given.max_age
+        parsed = self._given
+        budget = min(parsed.budget, len(listed.urls))
+        policy = parsed.policy(listed.sources, budget, parsed.period)
+        most = parsed.max_age
         if most == NEVER:
-            most = default_max_age(policy, len(listed.urls), budget, given.period)
-        min_age, max_age = listed.ages(given.period, given.min_age, max(most, given.min_age))
+            most = default_max_age(policy, len(listed.urls), budget, parsed.period)
+        min_age, max_age = listed.ages(parsed.period, parsed.min_age, max(most, parsed.min_age))
         return Frontier(
             policy,
             [host_of(url) for url in listed.urls],
             budget,
-            rng=np.random.default_rng(given.seed),
-            seconds=given.period,
-            patience=given.patience,
-            longest=given.longest_rest,
+            rng=np.random.default_rng(parsed.seed),
+            seconds=parsed.period,
+            patience=parsed.patience,
+            longest=parsed.longest_rest,
             names=listed.urls,
             min_age=min_age,
             max_age=max_age,
@@ -475,9 +476,9 @@ class EpochScheduler(BaseScheduler):
                 self._requests.push(job, now)
                 continue
             hosts.setdefault(host_of(job.url), []).append(job)
-        for place, jobs in enumerate(hosts.values()):
+        for number, jobs in enumerate(hosts.values()):
             for k, job in enumerate(jobs):
-                share = (k + place / len(hosts)) / len(jobs)
+                share = (k + number / len(hosts)) / len(jobs)
                 self._requests.push(job, now + share * max(ends - now, 0.0))
 
     def _address(self, source: int) -> str:
@@ -511,13 +512,13 @@ class EpochScheduler(BaseScheduler):
         slot = self._crawler.engine.scraper.slot if self._crawler.crawling else None
         active = slot.active if slot else ()
         self._requests.ended = [entry for entry in ended if entry[0] in active]
-        over = [(source, found) for request, source, found in ended if request not in active]
+        over = [(source, fields) for request, source, fields in ended if request not in active]
         self._unwritten.extend(over)
         return self._write(flush=bool(over))
 
-    def settle(self, name: str, **found: Any) -> None:
+    def settle(self, name: str, **fields: Any) -> None:
         """Log how the fetch of a source ended, and pass it to the frontier."""
-        self._unwritten.append((name, found))
+        self._unwritten.append((name, fields))
         self._write()
 
     def _write(self, flush: bool = False) -> bool:
@@ -552,17 +553,17 @@ class EpochScheduler(BaseScheduler):
 
     def _settle_first(self) -> None:
         """Log the first outcome that is not written yet, and pass it to the frontier."""
-        name, found = self._unwritten[0]
+        name, fields = self._unwritten[0]
         frontier = self.frontier
-        if "pushed" in found:
+        if "pushed" in fields:
             if self._signals is not None:
-                self._signals.delivered(name, found["pushed"], found["hub"], found["time"])
+                self._signals.delivered(name, fields["pushed"], fields["hub"], fields["time"])
             return
         if name not in frontier.number:
             return  # no longer listed
         source, epoch = frontier.number[name], frontier.epoch
         host = host_of(self._address(source))
-        outcome = Outcome(source, delay=self._requests.delay_of(host), **found)
+        outcome = Outcome(source, delay=self._requests.delay_of(host), **fields)
         self.store.note(frontier, outcome)
         if self._signals is not None:
             self._signals.crawled(name, outcome)

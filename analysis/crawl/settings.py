@@ -282,8 +282,8 @@ def _intervals(path: str | PathLike[str], frame: pd.DataFrame, name: str) -> Flo
             try:
                 seconds[row] = read_duration(text)
             except ValueError as error:
-                place = f"{path}: row {row + 1} below the header"
-                raise ValueError(f"{place}: {name} {error}") from None
+                where = f"{path}: row {row + 1} below the header"
+                raise ValueError(f"{where}: {name} {error}") from None
     return seconds
 
 
@@ -309,10 +309,10 @@ def file_version(path: Any) -> tuple[int, int] | None:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _policy(given: Any) -> Callable[..., Any]:
+def _policy(setting: Any) -> Callable[..., Any]:
     """Return the function that makes the policy, from the setting's value."""
-    if not isinstance(given, str) or given not in POLICIES:
-        loaded: Callable[..., Any] = load_object(given)
+    if not isinstance(setting, str) or setting not in POLICIES:
+        loaded: Callable[..., Any] = load_object(setting)
         return loaded
     # Versions for a crawl, which can choose again in the same epoch if a host refuses a fetch.
     of_crawls: dict[str, Callable[..., Any]] = {
@@ -323,7 +323,9 @@ def _policy(given: Any) -> Callable[..., Any]:
         ),
         "round-robin": policies.round_robin,
     }
-    return of_crawls.get(given) or (lambda sources, budget, seconds: named_policy(given, sources))
+    return of_crawls.get(setting) or (
+        lambda sources, budget, seconds: named_policy(setting, sources)
+    )
 
 
 def _number(value: Any) -> Any:

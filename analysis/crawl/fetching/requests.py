@@ -102,7 +102,7 @@ class Crawl(Protocol):
     def announce(self, name: str, hubs: Sequence[str], topic: str) -> None:
         """Note the hubs that announce the items of a source, and its address with them."""
 
-    def settle(self, name: str, **found: Any) -> None:
+    def settle(self, name: str, **fields: Any) -> None:
         """Record the outcome of a fetch, by the fields of its `Outcome`."""
 
     def wait(self) -> None:
@@ -123,9 +123,9 @@ class Job:
     visited: tuple[str, ...] = ()
     moved: str = ""
 
-    def redirected(self, url: str, **more: Any) -> Job:
+    def redirected(self, url: str, **changes: Any) -> Job:
         """Return the job that follows a redirect to a URL."""
-        return replace(self, url=url, visited=(*self.visited, self.url), **more)
+        return replace(self, url=url, visited=(*self.visited, self.url), **changes)
 
 
 class Requests:
@@ -253,14 +253,14 @@ class Requests:
         for _, _, job in held:
             self._failed_job(job, "too many hosts do not answer")
 
-    def rest(self, place: str, seconds: float) -> None:
+    def rest(self, name: str, seconds: float) -> None:
         """Make no requests to a source or host for some seconds, at most `longest_rest`."""
         if seconds > 0:
-            self._rests[place] = self._crawl.now() + min(seconds, self._longest)
+            self._rests[name] = self._crawl.now() + min(seconds, self._longest)
 
-    def revive(self, place: str) -> None:
+    def revive(self, name: str) -> None:
         """End the rest of a source."""
-        self._rests.pop(place, None)
+        self._rests.pop(name, None)
 
     def delay_of(self, host: str) -> float | None:
         """Return the crawl delay of a host, None if its rules are unknown."""
@@ -380,8 +380,8 @@ class Requests:
             reading = None
         for item in reading.items if reading else ():
             yield {"source": source, "epoch": frontier.epoch, **item, "hub": hub}
-        found = {"pushed": reading, "hub": hub, "time": reply.time}
-        self.ended.append((response.request, source, found))
+        fields = {"pushed": reading, "hub": hub, "time": reply.time}
+        self.ended.append((response.request, source, fields))
 
     def close(self) -> None:
         """End the processes that read feeds."""
@@ -486,21 +486,21 @@ class Requests:
             self._follow(job, response)
             return
         headers = plain_headers(response.headers)
-        rest = self._host_rest(job.url, response.status, headers)
-        found: dict[str, Any] = {"kind": FAILED, "status": response.status, "host_rest": rest}
+        host_rest = self._host_rest(job.url, response.status, headers)
+        fields: dict[str, Any] = {"kind": FAILED, "status": response.status, "host_rest": host_rest}
         items: Iterable[dict[str, Any]] = ()
         if response.status == 410:
-            found["kind"] = GONE
+            fields["kind"] = GONE
         elif response.status not in REFUSED and job.source in self._crawl.frontier.number:
-            found, items = self._read(job, self._reply(response), found, future)
+            fields, items = self._read(job, self._reply(response), fields, future)
         try:
             for item in items:
                 yield {"source": job.source, "epoch": self._crawl.frontier.epoch, **item}
         except BaseException:  # a middleware of the spider has failed, or the crawl is ended
-            found = {"kind": FAILED, "status": response.status}
+            fields = {"kind": FAILED, "status": response.status}
             raise
         finally:
-            self.ended.append((response.request, job.source, found))
+            self.ended.append((response.request, job.source, fields))
 
     def _read(
         self, job: Job, reply: Reply, failed: dict[str, Any], future: Future[Reading] | None
@@ -514,18 +514,18 @@ class Requests:
             items = tuple(reading.items)
             for item in items:
                 check_kind("items", item, Mapping)
-            kept = replace(memory, reader=reading.memory, moved=job.moved)
+            remembered = replace(memory, reader=reading.memory, moved=job.moved)
             target = _new_address(reading.moved, job)
             if target and target != memory.tried:  # a redirect for good, if it is a feed
-                kept = replace(kept, moved=target, tried=target)
+                remembered = replace(remembered, moved=target, tried=target)
             if reply.status != 304:
                 hubs = header_links(reply.headers, "hub", reply.url) or reading.hubs
                 topic = next(iter(header_links(reply.headers, "self", reply.url)), reading.topic)
                 self._crawl.announce(job.source, hubs, topic or job.url)
             if reply.status != 304:
                 tag, modified = (reply.headers.get(h, "") for h in ("etag", "last-modified"))
-                kept = replace(kept, url=job.url, tag=tag, modified=modified)
-            found: dict[str, Any] = {
+                remembered = replace(remembered, url=job.url, tag=tag, modified=modified)
+            fields: dict[str, Any] = {
                 "kind": FOUND,
                 "status": reply.status,
                 "reward": reading.reward,
@@ -533,14 +533,14 @@ class Requests:
                 "known": reading.known,
                 "ages": reading.ages,
                 "aged": reading.aged,
-                "memory": kept.text(),
+                "memory": remembered.text(),
                 "rest": max(
                     min(fresh_for(reply.headers, self._crawl.wall_time()), self._longest_fresh),
                     reading.rest,
                 ),
             }
-            outcome = Outcome(0, **found)  # raises if the reader's numbers are invalid
-            found |= {name: getattr(outcome, name) for name in found}
+            outcome = Outcome(0, **fields)  # raises if the reader's numbers are invalid
+            fields |= {name: getattr(outcome, name) for name in fields}
         except Unreadable as error:
             logger.info("%s: %s", job.url, error)
         except Exception:
@@ -548,7 +548,7 @@ class Requests:
         else:
             for note in reading.notes:
                 logger.warning("%s: %s", job.url, note)
-            return found, items
+            return fields, items
         return failed, ()
 
     def _reading(self, job: Job, reply: Reply, memory: Memory) -> Reading:
@@ -599,7 +599,7 @@ class Requests:
         """
         request = getattr(response, "request", None)  # Scrapy gives one to a failure too
         job = request.meta.get("job") if request is not None else None
-        if job is not None and all(one is not request for one, *_ in self.ended):
+        if job is not None and all(ended is not request for ended, *_ in self.ended):
             self._doubtful.discard(request)
             self._failed_job(job, failure.getErrorMessage())
 
@@ -610,11 +610,11 @@ class Requests:
         if not failure.check(Stopped):
             self._failed_job(request.meta["job"], failure.getErrorMessage())
 
-    def _failed_job(self, job: Job, reason: str, level: int = logging.INFO, **found: Any) -> None:
+    def _failed_job(self, job: Job, reason: str, level: int = logging.INFO, **fields: Any) -> None:
         """Settle a job without a feed; `found` are further fields of its `Outcome`."""
         logger.log(level, "%s: %s", job.url, reason or "no answer")
         if job.source:
-            self._crawl.settle(job.source, kind=FAILED, **found)
+            self._crawl.settle(job.source, kind=FAILED, **fields)
         else:
             self._learn_rules(job.authority, 0, b"", 0.0)
 

@@ -148,14 +148,14 @@ def _changes(root: Any, reply: Reply) -> dict[str, float]:
     """Return the rows of ``changes.xml``: each has the seconds since its change."""
     now = reply.time or datetime.now(UTC).timestamp()
     since = unix_times([root.get("updated", "")])[0]
-    found: dict[str, float] = {}
+    changes: dict[str, float] = {}
     for node in root.iter("{*}weblog"):
         seconds = (node.get("when") or "").strip()
         if seconds.isascii() and seconds.isdigit() and len(seconds) < 10:
             for url in (node.get("rssUrl"), node.get("url")):
-                if url and len(found) < MOST_ADDRESSES:
-                    found[urljoin(reply.url, url)] = float(since or now) - float(seconds)
-    return found
+                if url and len(changes) < MOST_ADDRESSES:
+                    changes[urljoin(reply.url, url)] = float(since or now) - float(seconds)
+    return changes
 
 
 def _parser() -> Any:
@@ -187,9 +187,9 @@ class PingFile:
         self._rest = self._rest if len(self._rest) <= MOST_LINE else b""
         rows = []
         for line in lines:
-            words = line[:MOST_LINE].decode("utf-8", "replace").split(maxsplit=1)
-            if words and not words[0].startswith("#"):
-                rows.append((words[0], words[1] if len(words) > 1 else ""))
+            fields = line[:MOST_LINE].decode("utf-8", "replace").split(maxsplit=1)
+            if fields and not fields[0].startswith("#"):
+                rows.append((fields[0], fields[1] if len(fields) > 1 else ""))
         for (url, text), time in zip(rows, unix_times([text for _, text in rows]), strict=True):
             yield url, float(text) if re.fullmatch(r"\d{9,11}(\.\d+)?", text) else time
 

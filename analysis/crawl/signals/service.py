@@ -124,21 +124,21 @@ class Signals:
     def __init__(
         self,
         crawl: Crawl,
-        given: SignalSettings,
+        signal_settings: SignalSettings,
         folder: str | None,
         *,
         local_addresses: bool,
         reads_feeds: bool,
         virtual: bool,
     ) -> None:
-        self._crawl, self._given, self._virtual = crawl, given, virtual
+        self._crawl, self._given, self._virtual = crawl, signal_settings, virtual
         self._local_addresses, self._reads_feeds = local_addresses, reads_feeds
         self.trust = Trust()
         self.order = PingedOrder(self.trust, crawl.now)
-        self.subscriptions = Subscriptions(given.callback, _key(folder))
-        self.senders = _senders(folder) if given.callback else {}
-        self._file = PingFile(given.file) if given.file else None
-        self._pages = {url: Page(url) for url in given.pages}
+        self.subscriptions = Subscriptions(signal_settings.callback, _key(folder))
+        self.senders = _senders(folder) if signal_settings.callback else {}
+        self._file = PingFile(signal_settings.file) if signal_settings.file else None
+        self._pages = {url: Page(url) for url in signal_settings.pages}
         self._next_read = 0.0
         self._read_pages_at = -math.inf
         self._minutes: dict[str, list[float]] = {}  # of each sender: minute, pings in it, warned
@@ -153,12 +153,12 @@ class Signals:
         state, events, subscriptions = self._crawl.store.signals()
         try:
             if state:
-                kept = json.loads(state)
-                self.order.restore(kept["order"])
+                saved = json.loads(state)
+                self.order.restore(saved["order"])
                 if self._file is not None:
-                    self._file.restore(kept["file"])
+                    self._file.restore(saved["file"])
                 for url, page in self._pages.items():
-                    page.dates = kept["pages"].get(url, {})
+                    page.dates = saved["pages"].get(url, {})
             for event in events:
                 self.trust.apply(json.loads(event))
             self.subscriptions.restore(subscriptions)
@@ -174,15 +174,15 @@ class Signals:
     def table(self) -> list[dict[str, Any]]:
         """Return a row a hub and state of its subscriptions, with what its pings were worth."""
         now = self._crawl.now()
-        for one in self.subscriptions.by_source.values():
-            self.trust.expect(one.hub)
+        for subscription in self.subscriptions.by_source.values():
+            self.trust.expect(subscription.hub)
         states: dict[str, dict[str, int]] = {}
         reasons: dict[str, str] = {}
-        for one in self.subscriptions.by_source.values():
-            counts = states.setdefault(one.hub, {})
-            counts[one.state] = counts.get(one.state, 0) + 1
-            if one.reason:
-                reasons[one.hub] = one.reason
+        for subscription in self.subscriptions.by_source.values():
+            counts = states.setdefault(subscription.hub, {})
+            counts[subscription.state] = counts.get(subscription.state, 0) + 1
+            if subscription.reason:
+                reasons[subscription.hub] = subscription.reason
         return [
             row | {"subscriptions": states.get(hub, {}), "reason": reasons.get(hub, "")}
             for row in self.trust.table(now)
@@ -202,8 +202,12 @@ class Signals:
         """Label the pings of a source by the outcome of its fetch."""
         if outcome.kind != FOUND:
             return
-        one = self.subscriptions.by_source.get(name)
-        serving = [one.hub] if one is not None and one.ends > self._crawl.now() else []
+        subscription = self.subscriptions.by_source.get(name)
+        serving = (
+            [subscription.hub]
+            if subscription is not None and subscription.ends > self._crawl.now()
+            else []
+        )
         if not (serving or self.trust.waits(name)):
             return
         memory = Memory.read(outcome.memory).reader
@@ -226,9 +230,9 @@ class Signals:
         if reading is None:
             self._event("ping", hub=hub, source=source, time=time)
         elif reading.items:
-            place = frontier.number[source]
-            memory = Memory.read(frontier.memory[place])
-            frontier.memory[place] = Memory(**{**vars(memory), "reader": reading.memory}).text()
+            number = frontier.number[source]
+            memory = Memory.read(frontier.memory[number])
+            frontier.memory[number] = Memory(**{**vars(memory), "reader": reading.memory}).text()
             names = pushed_names(reading.memory, len(reading.items))
             self._event("deliver", hub=hub, source=source, time=time, names=names)
 
@@ -253,13 +257,13 @@ class Signals:
             for page in self._pages.values():
                 if self._local_addresses or not is_local_number(page.url):
                     yield self._page_request(page)
-        for one in self.subscriptions.asking(now, frontier.number):
-            yield self._hub_request(one)
+        for subscription in self.subscriptions.asking(now, frontier.number):
+            yield self._hub_request(subscription)
         self._save_subscriptions()
 
-    def _hub_request(self, one: Subscription, mode: str = "subscribe") -> Request:
+    def _hub_request(self, subscription: Subscription, mode: str = "subscribe") -> Request:
         meta = {
-            "subscription": one,
+            "subscription": subscription,
             "handle_httpstatus_all": True,
             "dont_redirect": True,
             "dont_obey_robotstxt": True,  # the feed names the hub so that it is asked
@@ -267,12 +271,12 @@ class Signals:
             "dont_merge_cookies": True,
             "download_maxsize": 64 * 1024,
             "download_timeout": 30.0,
-            "download_slot": f"hub {host_of(one.hub)}",
+            "download_slot": f"hub {host_of(subscription.hub)}",
         }
         return Request(
-            one.hub,
+            subscription.hub,
             method="POST",
-            body=urlencode(self.subscriptions.form(one, mode)),
+            body=urlencode(self.subscriptions.form(subscription, mode)),
             headers={"Content-Type": "application/x-www-form-urlencoded"},
             callback=self._hub_answered,
             errback=self._hub_failed,
@@ -288,10 +292,12 @@ class Signals:
         request = failure.request  # type: ignore[attr-defined]
         self._answered(request.meta["subscription"], 0, failure.getErrorMessage()[:200])
 
-    def _answered(self, one: Subscription, status: int, reason: str) -> None:
-        self.subscriptions.answered(one, status, reason, self._crawl.now())
-        if one.reason:
-            logger.info("%s: the hub %s: %s", one.source, one.hub, one.reason)
+    def _answered(self, subscription: Subscription, status: int, reason: str) -> None:
+        self.subscriptions.answered(subscription, status, reason, self._crawl.now())
+        if subscription.reason:
+            logger.info(
+                "%s: the hub %s: %s", subscription.source, subscription.hub, subscription.reason
+            )
         self._save_subscriptions()
 
     def _page_request(self, page: Page) -> Request:
@@ -361,8 +367,8 @@ class Signals:
                 self.take(self.senders[last], url)
             is_call = b"<methodCall" in body[:500]
             return Answer(200, _XML_RPC, "text/xml") if is_call else Answer(202)
-        one = self.subscriptions.of_token(last)
-        if one is None:
+        subscription = self.subscriptions.of_token(last)
+        if subscription is None:
             return Answer(404)
         if method == "GET":
             if len(query) > 4 * MOST_CHALLENGE:
@@ -371,30 +377,42 @@ class Signals:
             challenge = self.subscriptions.verify(last, fields, self._crawl.now())
             self._save_subscriptions()
             return Answer(404) if challenge is None else Answer(200, challenge.encode())
-        return Answer(self._pushed(one, headers, body))
+        return Answer(self._pushed(subscription, headers, body))
 
-    def _pushed(self, one: Subscription, headers: Mapping[str, str], body: bytes) -> int:
+    def _pushed(self, subscription: Subscription, headers: Mapping[str, str], body: bytes) -> int:
         """Take what a hub sends; return the status of the answer."""
         now = self._crawl.now()
-        if now >= one.ends:
+        if now >= subscription.ends:
             return 410
-        if not self.subscriptions.is_signed(one, headers.get("x-hub-signature", ""), body):
-            logger.info("%s: something without the signature of the hub %s", one.source, one.hub)
+        if not self.subscriptions.is_signed(subscription, headers.get("x-hub-signature", ""), body):
+            logger.info(
+                "%s: something without the signature of the hub %s",
+                subscription.source,
+                subscription.hub,
+            )
             return 403
-        topics = header_links(headers, "self", one.topic)
-        if topics and one.topic not in topics:
+        topics = header_links(headers, "self", subscription.topic)
+        if topics and subscription.topic not in topics:
             return 400
-        if not self._within_limit(one.hub) or one.source not in self._crawl.frontier.number:
+        if (
+            not self._within_limit(subscription.hub)
+            or subscription.source not in self._crawl.frontier.number
+        ):
             return 202
-        believed = self.trust.is_believed(one.hub, now)
+        believed = self.trust.is_believed(subscription.hub, now)
         if self._reads_feeds and body and believed and self._delivering < MOST_DELIVERIES:
             self._delivering += 1
             reply = Reply(
-                200, dict(headers), body, time=self._crawl.wall_time(), url=one.topic, pushed=True
+                200,
+                dict(headers),
+                body,
+                time=self._crawl.wall_time(),
+                url=subscription.topic,
+                pushed=True,
             )
-            self._crawl.deliver(one.source, reply, one.hub)
+            self._crawl.deliver(subscription.source, reply, subscription.hub)
         else:
-            self._event("ping", hub=one.hub, source=one.source, time=now)
+            self._event("ping", hub=subscription.hub, source=subscription.source, time=now)
         return 202
 
     def take(self, sender: str, url: str, claimed: float | None = None) -> bool:
@@ -459,11 +477,11 @@ class Signals:
         sources = self._by_host.get(host_of(address), [])
         path = urlsplit(address).path
         folders = {name: urlsplit(name).path.rpartition("/")[0] + "/" for name in sources[:1000]}
-        inside = [name for name in folders if path.startswith(folders[name])] or (
+        candidates = [name for name in folders if path.startswith(folders[name])] or (
             sources if len(sources) == 1 else []
         )
-        longest = max((len(folders[name]) for name in inside), default=0)
-        best = [name for name in inside if len(folders[name]) == longest]
+        longest = max((len(folders[name]) for name in candidates), default=0)
+        best = [name for name in candidates if len(folders[name]) == longest]
         return (best[0], address[:500]) if len(best) == 1 else (None, None)
 
     def _hub_address(self, hub: str) -> str:
@@ -495,7 +513,7 @@ class Signals:
         self._is_closed = True
         if self._file is not None:
             self._file.close()
-        return [self._hub_request(one, "unsubscribe") for one in active]
+        return [self._hub_request(subscription, "unsubscribe") for subscription in active]
 
     def is_over(self) -> bool:
         """Return whether all hubs have verified that their subscriptions are given up."""
@@ -553,13 +571,13 @@ def _senders(folder: str | None) -> dict[str, str]:
         _private(path, f"ping {secrets.token_hex(16)}\n".encode())
     senders = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        words = line.split()
-        if words and not line.startswith("#"):
-            if len(words) != 2 or len(words[1]) < 16:
+        fields = line.split()
+        if fields and not line.startswith("#"):
+            if len(fields) != 2 or len(fields[1]) < 16:
                 raise ValueError(
                     f"{path}, line {number}: a name and a token of 16 characters or more"
                 )
-            senders[words[1]] = words[0]
+            senders[fields[1]] = fields[0]
     return senders
 
 

@@ -83,9 +83,9 @@ class Subscription:
     def read(cls, text: str) -> Subscription:
         """Return what `text` was made from; ValueError if it is none."""
         try:
-            given = json.loads(text)
-            given["state"] = State(given["state"])
-            self = cls(**given)
+            facts = json.loads(text)
+            facts["state"] = State(facts["state"])
+            self = cls(**facts)
             check_number("ends", self.ends), check_number("due", self.due)
             if not self.hubs or not all(isinstance(hub, str) for hub in self.hubs):
                 raise ValueError("hubs must be addresses")
@@ -112,13 +112,13 @@ class Subscriptions:
         self.leaving: set[str] = set()  # sources of which a hub has not verified the end
         self.changed: set[str] = set()  # sources whose subscription is to be saved
 
-    def token(self, one: Subscription) -> str:
+    def token(self, subscription: Subscription) -> str:
         """Return the last part of the address to which the hub of a subscription sends."""
-        return self._derived("address", one)[:32]
+        return self._derived("address", subscription)[:32]
 
-    def secret(self, one: Subscription) -> str:
+    def secret(self, subscription: Subscription) -> str:
         """Return the secret with which the hub signs."""
-        return self._derived("secret", one)
+        return self._derived("secret", subscription)
 
     def restore(self, texts: Mapping[str, str]) -> None:
         """Take the subscriptions of an earlier run, as their `Subscription.text` by source."""
@@ -128,20 +128,24 @@ class Subscriptions:
 
     def announce(self, source: str, hubs: Sequence[str], topic: str, now: float) -> None:
         """Take what a feed says of its hubs and of its address with them."""
-        known = self.by_source.get(source)
+        subscription = self.by_source.get(source)
         if not hubs:
-            if known is not None and known.state is not State.ENDED:
-                self._end(known, "the feed names no hub any more")
+            if subscription is not None and subscription.state is not State.ENDED:
+                self._end(subscription, "the feed names no hub any more")
             return
-        if known is None or (known.topic, known.hubs) != (topic, list(hubs)):
+        if subscription is None or (subscription.topic, subscription.hubs) != (topic, list(hubs)):
             self._put(source, Subscription(source, topic, list(hubs), due=now))
-        elif known.state is State.ENDED:
-            known.state, known.due, known.reason = State.NEW, now, ""
+        elif subscription.state is State.ENDED:
+            subscription.state, subscription.due, subscription.reason = State.NEW, now, ""
             self.changed.add(source)
 
     def next_due(self) -> float:
         """Return the time at which a hub is to be asked, infinite if none is."""
-        waiting = [one.due for one in self.by_source.values() if not one.under_way]
+        waiting = [
+            subscription.due
+            for subscription in self.by_source.values()
+            if not subscription.under_way
+        ]
         return min(waiting, default=math.inf)
 
     def asking(self, now: float, listed: Mapping[str, Any]) -> list[Subscription]:
@@ -149,83 +153,96 @@ class Subscriptions:
 
         `listed` has the sources of the crawl.
         """
-        under_way = sum(one.under_way for one in self.by_source.values())
-        due = [one for one in self.by_source.values() if one.due <= now and not one.under_way]
+        under_way = sum(subscription.under_way for subscription in self.by_source.values())
+        due = [
+            subscription
+            for subscription in self.by_source.values()
+            if subscription.due <= now and not subscription.under_way
+        ]
         chosen: list[Subscription] = []
-        for one in sorted(due, key=lambda one: one.due):
-            if one.source not in listed:
-                one.due = math.inf
+        for subscription in sorted(due, key=lambda subscription: subscription.due):
+            if subscription.source not in listed:
+                subscription.due = math.inf
                 continue
-            if one.state is State.ACTIVE and now >= one.ends:
-                one.state, one.reason = State.ENDED, "the lease ended, and was not renewed"
-            elif one.state is State.ASKED:  # the hub has not verified it in time
-                self._failed(one, State.SILENT, "the hub accepted, and never verified", now)
+            if subscription.state is State.ACTIVE and now >= subscription.ends:
+                subscription.state, subscription.reason = (
+                    State.ENDED,
+                    "the lease ended, and was not renewed",
+                )
+            elif subscription.state is State.ASKED:  # the hub has not verified it in time
+                self._failed(
+                    subscription, State.SILENT, "the hub accepted, and never verified", now
+                )
                 continue
             if len(chosen) + under_way < MOST_ASKED:
-                one.under_way = True
-                chosen.append(one)
+                subscription.under_way = True
+                chosen.append(subscription)
         return chosen
 
-    def form(self, one: Subscription, mode: str = "subscribe") -> dict[str, str]:
+    def form(self, subscription: Subscription, mode: str = "subscribe") -> dict[str, str]:
         """Return the fields of a request to a hub."""
         check_choice("mode", mode, ("subscribe", "unsubscribe"))
         form = {
             "hub.mode": mode,
-            "hub.topic": one.topic,
-            "hub.callback": f"{self.callback}/{self.token(one)}",
+            "hub.topic": subscription.topic,
+            "hub.callback": f"{self.callback}/{self.token(subscription)}",
         }
         if mode == "subscribe":
-            form |= {"hub.lease_seconds": f"{LEASE:.0f}", "hub.secret": self.secret(one)}
+            form |= {"hub.lease_seconds": f"{LEASE:.0f}", "hub.secret": self.secret(subscription)}
         return form
 
-    def answered(self, one: Subscription, status: int, reason: str, now: float) -> None:
+    def answered(self, subscription: Subscription, status: int, reason: str, now: float) -> None:
         """Take the answer of a hub to a subscription; status 0 if there is none."""
-        one.under_way = False
-        if self.by_source.get(one.source) is not one:
+        subscription.under_way = False
+        if self.by_source.get(subscription.source) is not subscription:
             return  # the feed names another hub by now
         if 200 <= status < 300:
-            if one.due <= now:  # else the hub has verified it already
-                if one.state is not State.ACTIVE:
-                    one.state, one.reason = State.ASKED, ""
-                one.due = now + VERIFY
-            self.changed.add(one.source)
+            if subscription.due <= now:  # else the hub has verified it already
+                if subscription.state is not State.ACTIVE:
+                    subscription.state, subscription.reason = State.ASKED, ""
+                subscription.due = now + VERIFY
+            self.changed.add(subscription.source)
         elif status:
-            self._failed(one, State.REFUSED, f"HTTP status {status}", now)
+            self._failed(subscription, State.REFUSED, f"HTTP status {status}", now)
         else:
-            self._failed(one, State.UNREACHED, reason, now)
+            self._failed(subscription, State.UNREACHED, reason, now)
 
     def verify(self, token: str, query: Mapping[str, str], now: float) -> str | None:
         """Return the challenge of a hub that verifies what was asked; None if that was not asked.
 
         `query` has the fields of its request.
         """
-        one = self.of_token(token)
-        if one is None or query.get("hub.topic") != one.topic:
+        subscription = self.of_token(token)
+        if subscription is None or query.get("hub.topic") != subscription.topic:
             return None
         mode, challenge = query.get("hub.mode"), query.get("hub.challenge", "")
         if mode == "denied":
-            self._failed(one, State.REFUSED, query.get("hub.reason", "denied")[:200], now)
+            self._failed(subscription, State.REFUSED, query.get("hub.reason", "denied")[:200], now)
             return ""
         if not 0 < len(challenge) <= MOST_CHALLENGE:
             return None
-        asked = one.under_way or one.state in (State.ASKED, State.ACTIVE, State.SILENT)
+        asked = subscription.under_way or subscription.state in (
+            State.ASKED,
+            State.ACTIVE,
+            State.SILENT,
+        )
         if mode == "subscribe" and asked:
             lease = _lease(query.get("hub.lease_seconds"))
-            one.state, one.reason, one.failures = State.ACTIVE, "", 0
-            one.ends, one.due = now + lease, now + RENEWED * lease
-        elif mode == "unsubscribe" and one.state is State.ENDED:
-            self.leaving.discard(one.source)
+            subscription.state, subscription.reason, subscription.failures = State.ACTIVE, "", 0
+            subscription.ends, subscription.due = now + lease, now + RENEWED * lease
+        elif mode == "unsubscribe" and subscription.state is State.ENDED:
+            self.leaving.discard(subscription.source)
         else:
             return None
-        self.changed.add(one.source)
+        self.changed.add(subscription.source)
         return challenge
 
-    def is_signed(self, one: Subscription, signature: str, body: bytes) -> bool:
+    def is_signed(self, subscription: Subscription, signature: str, body: bytes) -> bool:
         """Return whether a body has the signature of a subscription (``X-Hub-Signature``)."""
         method, _, sent = signature.strip().partition("=")
         if method not in SIGNATURES:
             return False
-        right = hmac.new(self.secret(one).encode(), body, method).hexdigest()
+        right = hmac.new(self.secret(subscription).encode(), body, method).hexdigest()
         return hmac.compare_digest(right.encode(), sent.strip().lower().encode())
 
     def of_token(self, token: str) -> Subscription | None:
@@ -235,36 +252,47 @@ class Subscriptions:
 
     def parting(self) -> list[Subscription]:
         """Return the subscriptions to be given up as the crawl ends, and count them as ended."""
-        active = [one for one in self.by_source.values() if one.state is State.ACTIVE]
-        for one in active:
-            self._end(one, "the crawl has ended")
-        self.leaving = {one.source for one in active}
+        active = [
+            subscription
+            for subscription in self.by_source.values()
+            if subscription.state is State.ACTIVE
+        ]
+        for subscription in active:
+            self._end(subscription, "the crawl has ended")
+        self.leaving = {subscription.source for subscription in active}
         return active
 
-    def _failed(self, one: Subscription, state: State, reason: str, now: float) -> None:
+    def _failed(self, subscription: Subscription, state: State, reason: str, now: float) -> None:
         """Note a failure: the next hub is asked, or the first one again after a while."""
-        if not (one.state is State.ACTIVE and now < one.ends):  # else renewing it has failed
-            one.state, one.place = state, one.place + 1
-        one.reason = reason
-        one.failures += 1
-        rounds = (one.failures - 1) // len(one.hubs)
-        is_last = one.failures % len(one.hubs) == 0
-        one.due = now + (min(AGAIN * 2.0 ** min(rounds, 20), DAY) if is_last else 1.0)
-        self.changed.add(one.source)
+        if not (
+            subscription.state is State.ACTIVE and now < subscription.ends
+        ):  # else renewing it has failed
+            subscription.state, subscription.place = state, subscription.place + 1
+        subscription.reason = reason
+        subscription.failures += 1
+        rounds = (subscription.failures - 1) // len(subscription.hubs)
+        is_last = subscription.failures % len(subscription.hubs) == 0
+        subscription.due = now + (min(AGAIN * 2.0 ** min(rounds, 20), DAY) if is_last else 1.0)
+        self.changed.add(subscription.source)
 
-    def _end(self, one: Subscription, reason: str) -> None:
-        one.state, one.reason, one.due, one.ends = State.ENDED, reason, math.inf, 0.0
-        self.changed.add(one.source)
+    def _end(self, subscription: Subscription, reason: str) -> None:
+        subscription.state, subscription.reason, subscription.due, subscription.ends = (
+            State.ENDED,
+            reason,
+            math.inf,
+            0.0,
+        )
+        self.changed.add(subscription.source)
 
-    def _put(self, source: str, one: Subscription) -> None:
+    def _put(self, source: str, subscription: Subscription) -> None:
         if source in self.by_source:
             self._by_token.pop(self.token(self.by_source[source]), None)
-        self.by_source[source] = one
-        self._by_token[self.token(one)] = source
+        self.by_source[source] = subscription
+        self._by_token[self.token(subscription)] = source
         self.changed.add(source)
 
-    def _derived(self, purpose: str, one: Subscription) -> str:
-        text = "\0".join([purpose, one.source, one.topic, one.nonce])
+    def _derived(self, purpose: str, subscription: Subscription) -> str:
+        text = "\0".join([purpose, subscription.source, subscription.topic, subscription.nonce])
         return hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()
 
 
