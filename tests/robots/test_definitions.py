@@ -413,6 +413,11 @@ def test_fleet_by_margins():
             assert cost >= robots.optimal_fleet(kinds, gamma, capacity)[1] * (1 - 1e-13)
         best = robots.optimal_fleet(alike, gamma, capacity)[1]
         assert robots.fleet_by_margins(alike, gamma, capacity)[1] == pytest.approx(best, rel=1e-12)
+        # Of robots that bring as much, dear ones run only where all the cheap ones do.
+        unequal = [RobotKind(rate, 3, 0.05, change), RobotKind(rate, 3, 0.01, change)]
+        dear, cheap = robots.fleet_by_margins(unequal, gamma, capacity)[0]
+        assert cheap > 0
+        assert dear == 0 or cheap == 3
 
 
 def test_equal_kinds_are_one_kind():
