@@ -352,6 +352,7 @@ class RoundScheduler(EpochScheduler):
         self._predict()
         self._write_feeds()
         super()._save()
+        self._open = {"round": self.frontier.epoch, "counts": {}}
         self._say_round(before)
 
     def _count(self, epoch: int) -> None:
@@ -360,8 +361,7 @@ class RoundScheduler(EpochScheduler):
         A crawl that is killed before the end of `epoch` meets them again.
         """
         frontier, now = self.frontier, _iso(min(self._time_of(epoch), self.now()))
-        if epoch != self._open["round"]:
-            self._open = {"round": epoch, "counts": {}}
+        self._open["round"] = max(self._open["round"], epoch)
         for outcome in frontier.outcomes:
             if id(outcome) in self._counted:
                 continue

@@ -456,10 +456,13 @@ class EpochScheduler(BaseScheduler):
         before, self._before = self._before, []
         gone = {outcome.source for outcome in before}
         self._spread([i for i in chosen if i not in gone], ends)
+        settled = set[int]()
         for outcome in before:
-            if outcome.source not in chosen:
+            # Both a late fetch and the next one of its source may be newer than the state.
+            if outcome.source not in chosen or outcome.source in settled:
                 frontier.expect(outcome.source)
             frontier.settle(outcome)
+            settled.add(outcome.source)
         if not frontier.is_open:
             self._unsaved = True
             self._write()

@@ -17,7 +17,7 @@ import pytest
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from analysis.crawl import FeedServer, Reading, Site, read_feed
+from analysis.crawl import FeedServer, Outcome, Reading, Site, read_feed
 from analysis.crawl.__main__ import main
 from analysis.crawl.fetching.virtual_time import START
 from analysis.crawl.local.transport import (
@@ -161,6 +161,24 @@ def test_late_fetch_survives_new_list(tmp_path, clock):  # noqa: F811
     scheduler.next_request()
     log = scheduler.store.frame()
     assert sorted(log["source"]) == [urls[0], "http://127.0.0.3/"]
+
+
+def test_two_fetches_of_a_source_since_the_state(tmp_path, clock):  # noqa: F811
+    """A late fetch, and the next one after skipped epochs: a killed crawl takes up both."""
+    urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
+    scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, JOBDIR=str(tmp_path / "state"))
+    crawl_for(scheduler, clock, 48, answers())
+    frontier = scheduler.frontier
+    epoch = frontier.epoch
+    memory = frontier.memory[0]
+    for later, items in ((0, 2), (3, 1)):
+        frontier.epoch = epoch + later
+        scheduler.store.note(frontier, Outcome(0, "found", items=items, memory=memory))
+    scheduler.store.close()
+    again = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, JOBDIR=str(tmp_path / "state"))
+    requested = [url for _, url in crawl_for(again, clock, 48, answers())]
+    assert set(requested) == set(urls)
+    assert again.store.frame()["items"].sum() == 3
 
 
 def test_status_says_how_a_crawl_goes(tmp_path, capsys):

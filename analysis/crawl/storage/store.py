@@ -311,7 +311,7 @@ class Store(Log):
         Damaged ones are deleted: they are made again.
         """
         try:
-            where = "fetch WHERE epoch >= ? ORDER BY source"
+            where = "fetch WHERE epoch >= ? ORDER BY epoch, source"
             rows = self._base.execute(f"SELECT * FROM {where}", (frontier.epoch,)).fetchall()
             undamaged = [row for row in rows if row[-1] == _digest(row[:-1])]
             if len(undamaged) < len(rows):
