@@ -18,6 +18,35 @@ _STYLES = ("-", "--", "-.", ":")
 _FLOOR = 2e-17  # where an error of exactly zero is drawn
 
 
+def draw_cycle(source: int, arm: Sources, gap: int = 4, cycles: int = 3) -> None:
+    """Draw the content of a source that is crawled at a constant gap."""
+    age = np.linspace(0, gap, 81)
+    content = arm.state_at_age(age[:, None])[:, 0]
+    time = np.concatenate([gap * n + age for n in range(cycles)])
+    limit = float(arm.u_star[0])
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.plot(time, np.tile(content, cycles), color=COLOURS[0], label="content")
+        crawls = gap * np.arange(1, cycles + 1)
+        axis.plot(crawls, np.full(cycles, content[-1]), "o", color=ink(), label="taken by a crawl")
+        axis.axhline(limit, color=ink(), linewidth=0.9, linestyle=":", label="limit $u^*$")
+        axis.set(xlabel="epoch", ylabel="content (value units)", xticks=range(gap * cycles + 1))
+        axis.set(xlim=(0, gap * cycles + 0.2), ylim=(0, 1.1 * limit or 1.0))
+        add_legend(figure)
+        return pd.DataFrame({"epoch": time, "content": np.tile(content, cycles)})
+
+    save_figure(
+        "model-and-index-cycle",
+        draw,
+        caption=f"Expected content of source {source}, crawled at every {gap}th epoch. It grows "
+        "towards $u^*$, ever more slowly, and a crawl takes all there is (dots).",
+        alt=f"A curve that rises from 0 to {content[-1]:.3g} and falls back to 0 at each crawl, "
+        f"below a dotted line at {limit:.3g}.",
+        height=2.8,
+    )
+
+
 def find_thresholds(content: Floats, advantages: Mapping[float, Floats]) -> dict[float, float]:
     """Return the content at which each advantage changes its sign, ``nan`` if it has one sign."""
     return {

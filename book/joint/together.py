@@ -282,6 +282,51 @@ def save_order_values(frame: pd.DataFrame) -> str:
 # Figures
 
 
+def draw_system(sources: Sources, engine: Engine) -> None:
+    """Draw sources, crawls, the queue and the engine, with what each costs or earns."""
+    steps = pd.DataFrame(
+        {
+            "step": ["sources", "crawl", "queue", "engine"],
+            "what limits it": ["rates", "M crawls an epoch", "K places", "s pages a unit of time"],
+            "size": [len(sources), np.nan, engine.places, engine.index_rate],
+            "price": ["", "C a crawl", "p a page", "its worth when it is indexed"],
+        }
+    )
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        axis.set(xlim=(0, 10), ylim=(0, 3.4))
+        axis.axis("off")
+        arrow, middle = {"arrowstyle": "->", "color": ink()}, {"ha": "center", "va": "center"}
+        for place in (0.7, 1.6, 2.5):
+            axis.plot(0.6, place, "o", markersize=14, color=COLOURS[0])
+            axis.annotate("", (3.7, 1.6), (0.95, place), arrowprops=arrow)
+        axis.text(0.6, 0.05, "sources", **middle)
+        axis.text(2.2, 3.1, "at most M crawls an epoch,\nC a crawl", **middle)
+        axis.bar(3.8 + 0.4 * np.arange(5), 0.8, 0.4, 1.2, color="none", edgecolor=ink())
+        axis.text(4.6, 2.6, "K places,\np a page", **middle)
+        axis.annotate("lost when full", (3.7, 1.3), (3.4, 0.05), arrowprops=arrow | {
+            "arrowstyle": "<-", "linestyle": "--"}, ha="center")  # fmt: skip
+        axis.annotate("", (6.6, 1.6), (5.7, 1.6), arrowprops=arrow)
+        axis.plot(7.1, 1.6, "s", markersize=22, color=COLOURS[1])
+        axis.text(7.1, 0.6, "engine,\ns pages a unit of time", **middle)
+        axis.annotate("", (8.4, 1.6), (7.5, 1.6), arrowprops=arrow)
+        axis.text(8.5, 1.6, "index: earns\nwhat a page\nis worth now", va="center")
+        return steps
+
+    save_figure(
+        "together-system",
+        draw,
+        "Three decisions with one plan: which sources are crawled, at $C$ a crawl; which of their "
+        "pages join the queue, at a price $p$ of a place; and which page is indexed next. A page "
+        "counts what it is worth when it is indexed.",
+        "A diagram from left to right: sources, at most M crawls an epoch, a queue of K places in "
+        "which a page has the price p and beyond which pages are lost, an engine that indexes s "
+        "pages a unit of time, and the index, where a page earns its worth.",
+        height=2.4,
+    )
+
+
 def draw_robots(frame: pd.DataFrame) -> None:
     """Draw the reward against the number of crawls per epoch."""
     first, last = frame.iloc[0], frame.iloc[-1]

@@ -6,13 +6,43 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from analysis.ephemeral import Sources
 from analysis.results import student_band
-from book.learning.learning_trap import AtPrice
+from book.learning.learning_trap import AGE, AtPrice
 from scorecard import COLOURS, add_legend, add_panels, ink, save_figure
 
 MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<")
 RIVAL = (4.0, 2.0)
 """Indices of source 2 of the worked example at ages 2 and 1."""
+
+
+def draw_trap(truth: Sources, believed: Sources) -> None:
+    """Draw the content of source 1 by age, as it is and as it is believed to be."""
+    age = np.linspace(0, 6, 121)
+    both = {"truth": truth, "belief": believed}
+    content = {name: sources.state_at_age(age[:, None])[:, 0] for name, sources in both.items()}
+    meeting = float(truth.state_at_age(np.array([AGE] * len(truth)))[0])
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, style, name in zip(COLOURS, ("-", "--"), content, strict=False):
+            axis.plot(age, content[name], color=colour, linestyle=style, label=name)
+        axis.plot(AGE, meeting, "o", color=ink(), label="what each crawl finds on average")
+        axis.set(xlabel="age of source 1 (epochs)", ylabel="content (value units)")
+        axis.set(xlim=(0, 6), ylim=(0, None))
+        add_legend(figure)
+        return pd.DataFrame({"age": age, **content})
+
+    save_figure(
+        "learning-trap-meeting",
+        draw,
+        f"The trap: a wrong belief predicts what is found at age {AGE}, and asks for the next "
+        f"crawl at age {AGE} again. At every other age it is wrong, and no crawl is made there.",
+        f"Two rising curves of content against age, truth and belief, that meet at age {AGE} at "
+        f"{meeting:.1f}. At age 1 the truth is {truth.u[0]:.1f} and the belief "
+        f"{believed.u[0]:.1f}.",
+        height=3.0,
+    )
 
 
 def draw_curve(table: pd.DataFrame) -> None:

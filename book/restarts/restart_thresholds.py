@@ -275,7 +275,7 @@ def draw_step(lines: Thresholds, kernel: str) -> None:
         axis.set(xlim=(low, high), ylim=(0.4, states + 1.4))
         add_legend(figure)
         for k, at in enumerate(w, start=1):
-            look = {"xytext": (4, -12), "textcoords": "offset points", "fontsize": "small"}
+            look = {"xytext": (4, -12), "textcoords": "offset points"}
             axis.annotate(f"$w({k})$", (at, k), **look)
         return pd.DataFrame({"penalty": grid, "threshold": lines.best(grid) + 1})
 

@@ -37,7 +37,7 @@ def draw_policies(results: Results) -> None:
         for own, optimum in pairs
         for q, r in np.ndindex(model.capacity + 1, model.robots)
     )
-    lost = "Redraws Figures 6 to 8 of the draft, whose pictures are lost. "
+    lost = " Redraws Figures 6 to 8 of the draft, whose pictures are lost."
     shape = ", lie below a falling staircase" if are_curves(results.optima) else ", are marked"
     rise = describe_curves(results.optima)
 
@@ -68,9 +68,9 @@ def draw_policies(results: Results) -> None:
     save_figure(
         "robots-controlled-curves",
         draw,
-        caption=f"{lost if document else ''}Optimal policies for $N = {model.robots}$, $K = "
+        caption=f"Optimal policies for $N = {model.robots}$, $K = "
         f"{model.capacity}$, $\\lambda = {model.arrival_rate:g}$, $\\mu = {model.service_rate:g}$: "
-        f"one more robot is started in the filled states. {rise}",
+        f"one more robot is started in the filled states. {rise}{lost if document else ''}",
         alt=f"{len(pairs)} grids of queue length against active robots. The filled states, where a "
         f"robot is started{shape}. {rise}",
         height=1 + 1.35 * len(pairs),

@@ -28,7 +28,8 @@ STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 
 def _describe_redrawn(what: str) -> str:
-    return f"Redraws {what} of the draft, whose pictures are lost. " if is_document_run() else ""
+    """Return the sentence that ends a caption where a figure stands for one of the draft."""
+    return f" Redraws {what} of the draft, whose pictures are lost." if is_document_run() else ""
 
 
 def draw_model() -> None:
@@ -59,9 +60,9 @@ def draw_model() -> None:
     save_figure(
         "robots-static-model",
         draw,
-        caption=_describe_redrawn("Figure 1")
-        + "The model with two robots: each brings pages at rate λ to a queue of K places; "
-        "the engine indexes them at rate μ. A page that finds the queue full is lost.",
+        caption="The model with two robots: each brings pages at rate λ to a queue of K places; "
+        "the engine indexes them at rate μ. A page that finds the queue full is lost."
+        + _describe_redrawn("Figure 1"),
         alt="Two robots feed one finite queue, which one server empties into the data base; pages "
         "that find the queue full leave unserved.",
         height=2.1,
@@ -91,10 +92,9 @@ def draw_cost(capacity: int) -> None:
     save_figure(
         "robots-static-cost",
         draw,
-        caption=f"{_describe_redrawn('Tables 3 to 5')}Cost against load at $K = {capacity}$, "
-        "$\\mu = 1$, "
-        "for a weight below, at and above $\\gamma(K)$; dots mark the best load, below, at and "
-        "above one.",
+        caption="The best load is below one for a weight below $\\gamma(K)$, one at it, and above "
+        f"one for a larger weight: cost against load at $K = {capacity}$, $\\mu = 1$; dots mark "
+        f"the best loads.{_describe_redrawn('Tables 3 to 5')}",
         alt="Three curves that fall and then rise. Their lowest points lie left of load one, at "
         "load one and right of it, as the weight of starvation is below, at or above its critical "
         "value.",
@@ -106,7 +106,7 @@ def describe_small_queues(numbers: dict[int, int]) -> str:
     """Describe whether the best number at a large weight falls with the capacity, where it does."""
     inorder = [numbers[k] for k in sorted(numbers)]
     falls = len(inorder) > 1 and bool((np.diff(inorder) < 0).all())
-    return "At a large weight a larger queue needs fewer of them." if falls else ""
+    return " At a large weight a larger queue needs fewer of them." if falls else ""
 
 
 def draw_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
@@ -131,10 +131,9 @@ def draw_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
     save_figure(
         "robots-static-number-gamma",
         draw,
-        caption=f"{_describe_redrawn('Figure 2')}Best number of robots against the weight of "
-        "starvation, "
-        f"$\\mu/\\lambda = {ratio:g}$ (grey line). A larger weight never needs fewer robots. "
-        f"{describe_small_queues(numbers_at_end)}",
+        caption="A larger weight of starvation never needs fewer robots: best number against the "
+        f"weight, $\\mu/\\lambda = {ratio:g}$ (grey line)."
+        f"{describe_small_queues(numbers_at_end)}{_describe_redrawn('Figure 2')}",
         alt=f"Staircases that never fall, one a capacity. From the smallest weight to γ = "
         f"{grid[-1]:g} the best number {', '.join(ends)}.",
         height=3.8,
@@ -160,10 +159,10 @@ def draw_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
     save_figure(
         "robots-static-load",
         draw_loads,
-        caption=f"{_describe_redrawn('Figure 3')}Best load against the capacity, $\\mu = 1$. For "
-        "$\\gamma "
+        caption="Best load against the capacity, $\\mu = 1$. For $\\gamma "
         "\\le \\mu$ it rises to one; for $\\gamma > \\mu$ it has its highest value at $K_0$, which "
-        "is the smallest capacity of all if $\\gamma$ is large, and falls to one from there.",
+        "is the smallest capacity of all if $\\gamma$ is large, and falls to one from there."
+        + _describe_redrawn("Figure 3"),
         alt="Curves of the best load against capacity that all tend to one. "
         + " ".join(describe_run(g, ks, load) for g, load in loads.items()),
     )
@@ -182,9 +181,9 @@ def draw_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
     save_figure(
         "robots-static-capacity",
         draw_numbers,
-        caption=f"{_describe_redrawn('Figure 4')}Best number of robots against the capacity at "
+        caption="Best number of robots against the capacity at "
         f"$\\mu/\\lambda = {ratio:g}$ (grey line): one of the two roundings of the best load times "
-        "$\\mu/\\lambda$.",
+        f"$\\mu/\\lambda$.{_describe_redrawn('Figure 4')}",
         alt=f"Staircases against the capacity. From K = 2 to K = {largest} the best number "
         f"{', '.join(ends)}.",
     )
@@ -233,9 +232,9 @@ def draw_large_capacity(weights: Sequence[float]) -> None:
     save_figure(
         "robots-static-large-capacity",
         draw,
-        caption=_describe_redrawn("Figure 5")
-        + "Best number of robots in the limit of a large queue, by (16) of the draft: "
-        "$\\mu/\\lambda$ rounded up or down, and the weight of starvation decides which way.",
+        caption="Best number of robots in the limit of a large queue, by (16) of the draft: "
+        "$\\mu/\\lambda$ rounded up or down, and the weight of starvation decides which way."
+        + _describe_redrawn("Figure 5"),
         alt=f"{pluralise(len(weights), 'staircase')} around the diagonal: the weight of starvation "
         "decides where the number is rounded down and where up.",
         height=3.4,

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from analysis.arrays import Floats
 from analysis.trace.experiment import Experiment, Outcome
 from analysis.trace.poisson import WINDOWS, fano_factors, hourly_shares, relative_gaps, surrogate
-from analysis.trace.trace import Trace, publications
+from analysis.trace.trace import WEEK, Trace, publications
 from book.trace.publications import KINDS, LABELS
 from scorecard import (
     COLOURS,
@@ -119,6 +119,43 @@ def _drift(trace: Trace) -> Floats:
     first, second = trace.counts(trace.begin, middle), trace.counts(middle, trace.end)
     enough = first + second >= 4
     return ((second - first) / np.sqrt(np.maximum(first + second, 1)))[enough]
+
+
+def draw_periods(experiment: Experiment) -> None:
+    """Draw the weeks of which each part of the comparison knows."""
+    begin, split, end = (
+        (moment - experiment.begin) / WEEK
+        for moment in (experiment.begin, experiment.split, experiment.end)
+    )
+    early = max(split - experiment.warm_up, begin)
+    periods = pd.DataFrame(
+        {
+            "period": ["training: all choices", "visits without reward", "test: value is counted"],
+            "first week": [begin, early, split],
+            "last week": [split, split, end],
+        }
+    )
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        place = np.arange(len(periods))[::-1]
+        weeks = periods["last week"] - periods["first week"]
+        axis.barh(place, weeks, left=periods["first week"], height=0.6, color=list(COLOURS[:3]))
+        axis.set_yticks(place, fold_names(figure, periods["period"]))
+        axis.set(xlabel="week since training begins")
+        axis.grid(axis="y", visible=False)
+        return periods
+
+    save_figure(
+        "publications-periods",
+        draw,
+        caption="No policy knows anything of the test: rates and all other choices come from the "
+        f"{split:.0f} weeks of training, and value is counted in the {end - split:.0f} weeks that "
+        f"follow. Visits begin {split - early:.0f} weeks before, so that no policy starts afresh.",
+        alt=f"Three bars on a line of weeks: training from 0 to {split:.0f}, visits without reward "
+        f"from {early:.0f} to {split:.0f}, test from {split:.0f} to {end:.0f}.",
+        height=2.0,
+    )
 
 
 def draw_ratios(table: pd.DataFrame) -> None:
