@@ -365,25 +365,28 @@ def describe_hard_cases(table: pd.DataFrame, limit: float) -> str:
             if row.learner != best.learner and row.low <= best.high
         ]
         shared = f"; the intervals of {join_words(rivals)} overlap with its own" if rivals else ""
-        fails = list(rows.learner[~rows.holds])
+        stays, fails = list(rows.learner[rows.holds]), list(rows.learner[~rows.holds])
         none_holds = len(fails) == len(rows)
         verdict = (
-            "none holds"
+            "no learner stays"
             if none_holds
-            else f"all hold but {join_words(fails)}"
+            else f"only {join_words(stays)} stay{'s' if len(stays) == 1 else ''}"
+            if len(stays) < len(fails)
+            else f"all stay but {join_words(fails)}"
             if fails
-            else "all hold"
+            else "all stay"
         )
         lines.append(
             f"- *{case}*: {best.learner} loses least, {100 * best.regret:.1f}% of the "
-            f"bound{shared}. Within {100 * limit:.0f}% of the informed index policy, "
-            f"{verdict}."
+            f"bound{shared}. Of the others, {verdict} within {100 * limit:.0f}% of the informed "
+            "index policy."
         )
     robust = find_most_robust(table)
     held = list_held_cases(table)[robust]
     lost = [case for case in CASES if case not in held]
-    end = f"It does not hold in: {join_words(lost)}." if lost else "It holds in every case."
-    lines.append(f"\nThe smallest loss in the worst case has **{robust}**. {end}")
+    within = f"within {100 * limit:.0f}% of the informed index policy"
+    end = f"{within} but in {join_words(lost)}" if lost else f"{within} in every case"
+    lines.append(f"\n**{robust}** has the smallest worst loss, and stays {end}.")
     return "\n".join(lines)
 
 

@@ -191,13 +191,13 @@ def regrets(lost, half=0.001, limit=0.1):
 def test_sentences_follow_the_numbers():
     easy = page.describe_hard_cases(regrets({}), 0.1)
     assert easy.count("UCB loses least, 2.0%") == len(CASES)
-    assert easy.count("all hold.") == len(CASES)
-    assert easy.endswith("**UCB**. It holds in every case.")
+    assert easy.count("all stay within 10%") == len(CASES)
+    assert easy.endswith("index policy in every case.")
     hard = page.describe_hard_cases(regrets({("drifting", name): 0.3 for name in LEARNERS}), 0.1)
-    assert "none holds" in hard
-    assert hard.endswith("It does not hold in: drifting.")
+    assert "no learner stays within" in hard
+    assert hard.endswith("of the informed index policy but in drifting.")
     one = regrets({("drifting", "UCB"): 0.3})
-    assert "all hold but UCB." in page.describe_hard_cases(one, 0.1)
+    assert "all stay but UCB within" in page.describe_hard_cases(one, 0.1)
     assert page.find_most_robust(one) == "Thompson"
     assert page.list_held_cases(one)["UCB"] == [case for case in CASES if case != "drifting"]
 
