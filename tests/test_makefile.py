@@ -75,14 +75,16 @@ ODD = ["$(shell touch {})", "${{HOME}} $$ $x", "a # b", "'single' \"double\" `x`
 @pytest.mark.parametrize("typed", ["argument", "environment"])
 def test_typed_text_is_passed_unchanged(make, tmp_path, text, typed):
     text = text.format(tmp_path / "touched")
-    given = {"NB": text, "P": text, "SOURCES": text, "TRACE": text}
+    given = dict.fromkeys(("NB", "P", "SOURCES", "TRACE", "SIGNALS"), text)
     if typed == "argument":
         status, calls = make("run", *[f"{name}={value}" for name, value in given.items()])
     else:
         status, calls = make("run", **given)
     assert status == 0
     command = ["python", "-m", "scorecard", "run", text]
-    assert calls == [[*command, "--parameters", text, "--sources", text, "--trace", text]]
+    for option in ("--parameters", "--sources", "--trace", "--signals"):
+        command += [option, text]
+    assert calls == [command]
     for name, words in {"serve": ["--port"], "book": ["--profile"]}.items():
         variable = {"serve": "PORT", "book": "PROFILE"}[name]
         _, calls = make(name, f"{variable}={text}")
