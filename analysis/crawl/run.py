@@ -285,6 +285,7 @@ class RoundScheduler(EpochScheduler):
         self._known = {feed["url"]: feed for feed in saved.get("feeds", [])}
         self._counted: dict[int, Outcome] = {}  # by identity, of the last choice
         self._ended: list[Outcome] = []  # since the last line was printed
+        self._printed = self._troubles()
         self._reasons = _Reasons(bool(self._crawler.settings["LOG_FILE"]))
         logging.getLogger(requests.__name__).addFilter(self._reasons)
         self._open = saved.get("open", {"round": 0, "counts": {}})
@@ -347,13 +348,12 @@ class RoundScheduler(EpochScheduler):
 
     def _save(self) -> None:
         """Write ``feeds.json`` and the state, and print a line, after a round."""
-        before = {url: feed["reason"] for url, feed in self._known.items()}
         self._count(self.frontier.epoch - 1)
         self._predict()
         self._write_feeds()
         super()._save()
         self._open = {"round": self.frontier.epoch, "counts": {}}
-        self._say_round(before)
+        self._say_round()
 
     def _count(self, epoch: int) -> None:
         """Add outcomes to what is known of their feeds.
@@ -462,10 +462,16 @@ class RoundScheduler(EpochScheduler):
             parts.append(f"next round at {_clock(self._next_epoch())}")
         print("; ".join(parts), flush=True)
 
-    def _say_round(self, before: dict[str, str]) -> None:
+    def _troubles(self) -> dict[str, str]:
+        """Return why each feed is in trouble, by its address."""
+        return {url: feed["reason"] for url, feed in self._known.items() if feed["reason"]}
+
+    def _say_round(self) -> None:
         """Print a line for a round, and one for each of the first feeds in trouble since then."""
-        troubled = [url for url in self.frontier.names if self._known.get(url, {}).get("reason")]
-        fresh = [url for url in troubled if self._known[url]["reason"] != before.get(url)]
+        reasons = self._troubles()
+        troubled = [url for url in self.frontier.names if url in reasons]
+        fresh = [url for url in troubled if reasons[url] != self._printed.get(url)]
+        self._printed = reasons
         ended, self._ended = self._ended, []
         items = sum(outcome.items for outcome in ended)
         line = (
@@ -479,7 +485,7 @@ class RoundScheduler(EpochScheduler):
             line += f"; next round at {_clock(self._time_of(self.frontier.epoch))}"
         print(line, flush=True)
         for url in fresh[:SHOWN]:
-            print(f"  {url}: {self._known[url]['reason']}", flush=True)
+            print(f"  {url}: {reasons[url]}", flush=True)
         if len(fresh) > SHOWN:
             print(f"  and {len(fresh) - SHOWN} more: see status", flush=True)
 

@@ -248,6 +248,21 @@ def test_crawl_from_empty_folder(tmp_path, server):
 
 @pytest.mark.sampled
 @pytest.mark.process
+def test_long_round_names_trouble(tmp_path, server):
+    """Also where what is known of the feeds was written before the round ended."""
+    missing = server.urls()[0].replace("/0.xml", "/100.xml")
+    (tmp_path / "feeds.txt").write_text("\n".join([*server.urls()[:2], missing]))
+    program = "from analysis.crawl import __main__, run; run.REWRITE = 0.0; "
+    program += "__main__.main(['run', 'feeds.txt', '--local', '--every', '5s', '--rounds', '1'])"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert f"{missing}: HTTP status 404 (Not Found)" in done.stdout, done.stderr
+
+
+@pytest.mark.sampled
+@pytest.mark.process
 def test_local_feeds_need_permission(tmp_path, server):
     """The reason names the option; with it, all of them are fetched at once."""
     (tmp_path / "feeds.txt").write_text("\n".join(server.urls()))
