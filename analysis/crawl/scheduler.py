@@ -240,6 +240,9 @@ class EpochScheduler(BaseScheduler):
     def _resume(self) -> None:
         """Continue an epoch that was interrupted by a kill."""
         if self._before and not self._done:
+            # Epochs that were skipped after the state are skipped again: else these fetches would
+            # be newer than the next state, too, and be taken up once more.
+            self.frontier.skip(max(self.store.last_epoch() - self.frontier.epoch, 0))
             self._begin()
 
     def close(self, reason: str) -> Any:

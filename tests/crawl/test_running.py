@@ -175,7 +175,9 @@ def test_two_fetches_of_a_source_since_the_state(tmp_path, clock):  # noqa: F811
         frontier.epoch = epoch + later
         scheduler.store.note(frontier, Outcome(0, "found", items=items, memory=memory))
     scheduler.store.close()
+    clock.now += 3 * 24
     again = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, JOBDIR=str(tmp_path / "state"))
+    assert again.frontier.epoch == epoch + 3
     requested = [url for _, url in crawl_for(again, clock, 48, answers())]
     assert set(requested) == set(urls)
     assert again.store.frame()["items"].sum() == 3

@@ -127,6 +127,10 @@ class Log:
         """Return no outcomes: a log in memory is never continued."""
         return []
 
+    def last_epoch(self) -> int:
+        """Return the epoch of the last fetch, 0 without one."""
+        return int(self._rows[-1][0]) if self._rows else 0
+
     def note(self, frontier: Frontier, outcome: Outcome) -> None:
         """Record the outcome of a fetch, before the frontier processes it."""
         name = frontier.names[outcome.source]
@@ -325,6 +329,10 @@ class Store(Log):
             ]
         except (TypeError, ValueError, sqlite3.Error) as error:
             raise self._refused(error) from error
+
+    def last_epoch(self) -> int:
+        """Return the epoch of the last fetch, 0 without one."""
+        return int(self._base.execute("SELECT max(epoch) FROM fetch").fetchone()[0] or 0)
 
     def note(self, frontier: Frontier, outcome: Outcome) -> None:
         """Write the outcome of a fetch, before the frontier processes it."""
