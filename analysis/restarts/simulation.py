@@ -13,6 +13,7 @@ Source: the restart slides (2019), slides 5, 18 and 20 (5000 paths of 250 epochs
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -155,8 +156,13 @@ def simulate(
         with np.errstate(over="ignore"):  # counters wrap around, which NumPy warns of
             _run_block(*problem, first, costs[:, first : first + BLOCK])
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(advance, range(0, paths, BLOCK)))
+    blocks = range(0, paths, BLOCK)
+    if sys.platform == "emscripten":  # a browser's Python starts no thread
+        for first in blocks:
+            advance(first)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(advance, blocks))
     largest = sum(float(np.abs(pair).max()) for pair in zip(passive, active, strict=True))
     return Paths(tuple(policies), constant + costs, bandit.discount**epochs * largest)
 

@@ -22,14 +22,12 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from analysis import fingerprint
 from scorecard.browser import runtime
 from scorecard.browser.run import FILES, LARGEST_FILE, hash_results
 from scorecard.collate import Collation
 from scorecard.paths import BOOK, ROOT
 from scorecard.run import write_json
 from scorecard.running.notebooks import Notebook, all_notebooks, profile_parameters
-from scorecard.running.runner import find_imported_names
 
 #: Folder of the site for all of it.
 FOLDER = "recompute"
@@ -47,8 +45,8 @@ _KIT = (
     "run.py", "text.py", "values.py", "verdicts.py", "saving", "browser/__init__.py",
     "browser/form.py", "browser/run.py", "running/__init__.py", "running/relations.py",
 )  # fmt: skip
-#: Seconds of each page in a browser, measured.
-TIMES = BOOK / "profiles" / "browser.csv"
+#: Seconds of pages in a browser, measured, or why it cannot run one.
+TRIALS = BOOK / "profiles" / "browser.csv"
 
 
 def list_code() -> Iterator[tuple[str, Path]]:
@@ -127,7 +125,7 @@ def describe_page(notebook: Notebook, collation: Collation) -> dict[str, Any]:
         "parameters": [asdict(parameter) for parameter in notebook.parameters.values()],
         "relations": [{"text": r.text, "reason": r.reason} for r in notebook.relations],
         "documents": notebook.resolve(paper),
-        "unavailable": find_unavailable(code),
+        "unavailable": find_unavailable(notebook.name),
         "policies": bool(_POLICIES.search(code)),
         "files": [name for name in FILES if name in notebook.parameters],
         "largest_file": LARGEST_FILE,
@@ -157,19 +155,6 @@ def find_elsewhere(text: str, collation: Collation) -> dict[str, Any]:
     }
 
 
-#: Packages that a browser cannot run, and why.
-_NEEDS = {"scrapy": "a crawler opens connections, which a page may not"}
-_IMPORT = re.compile(r"^\s*(?:import|from) ([a-z_]\w*)", re.M)
-
-
-def find_unavailable(code: str) -> str:
-    """Return why a browser cannot run a page; empty if it can."""
-    for module in fingerprint.modules_behind(find_imported_names(code)):
-        if module.startswith("analysis.crawl"):
-            return _NEEDS["scrapy"]
-    return ""
-
-
 def describe_run(collation: Collation, page: str) -> dict[str, Any]:
     """Return a run's parameters, values, verdicts and hashes, to compare with."""
     entries = {**collation.records, **collation.values}
@@ -187,15 +172,23 @@ def describe_run(collation: Collation, page: str) -> dict[str, Any]:
             for id, product in collation.figures.items()
             if product["notebook"] == page
         },
-        "seconds": read_times().get((Path(page).name, collation.profile)),
+        "seconds": find_seconds(Path(page).name, collation.profile),
     }
 
 
 @cache
-def read_times() -> dict[tuple[str, str], float]:
-    """Return the measured seconds of pages in a browser, by page and profile."""
-    if not TIMES.exists():
-        return {}
-    with TIMES.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
-        return {(row["page"], row["profile"]): float(row["seconds"]) for row in rows}
+def read_trials() -> list[dict[str, str]]:
+    """Return what pages were found to need in a browser: seconds by profile, or why none can."""
+    with TRIALS.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def find_seconds(page: str, profile: str) -> float | None:
+    """Return the measured seconds of a page with the parameters of a profile, or None."""
+    tried = (row for row in read_trials() if (row["page"], row["profile"]) == (page, profile))
+    return next((float(row["seconds"]) for row in tried), None)
+
+
+def find_unavailable(page: str) -> str:
+    """Return why a browser cannot run a page; empty if it can."""
+    return next((row["unavailable"] for row in read_trials() if row["page"] == page), "")

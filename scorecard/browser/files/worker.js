@@ -73,6 +73,9 @@ self.onmessage = async ({ data }) => {
     const report = (name, done, all) => post("progress", { name, done, all });
     post("done", { result: JSON.parse(answer(JSON.stringify(data.request), report)) });
   } catch (error) {
-    post("failed", { message: String(error.message || error).trim().split("\n").pop().replace(/^[\w.]*CellFailed: /, "") });
+    // Of a traceback of Python the reader sees what is raised last: the cell, its line and the error.
+    const text = String(error.message || error).trim();
+    const [, failed] = /CellFailed: ([^]{1,600})/.exec(text) || [];
+    post("failed", { message: failed || text.split("\n").pop() });
   }
 };
