@@ -22,9 +22,18 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from scorecard.browser import runtime
-from scorecard.browser.run import FILES, LARGEST_FILE, hash_results
-from scorecard.collate import Collation
+from analysis.fingerprint import PACKAGES
+from scorecard.browser import imports, runtime
+from scorecard.browser.run import (
+    CALIBRATION,
+    FILES,
+    LARGEST_FILE,
+    find_sentences,
+    hash_results,
+    read_files,
+)
+from scorecard.collate import Collation, collect_texts
+from scorecard.fill import FillError
 from scorecard.paths import BOOK, ROOT
 from scorecard.run import write_json
 from scorecard.running.notebooks import Notebook, all_notebooks, profile_parameters
@@ -43,7 +52,8 @@ _SUFFIXES = (".py", ".pyi", ".md", ".csv", ".csv.gz", ".yml", ".txt", ".mplstyle
 _KIT = (
     "__init__.py", "__init__.pyi", "collate.py", "fill.py", "paths.py", "prints.py", "record.py",
     "run.py", "text.py", "values.py", "verdicts.py", "saving", "browser/__init__.py",
-    "browser/form.py", "browser/run.py", "running/__init__.py", "running/relations.py",
+    "browser/form.py", "browser/imports.py", "browser/run.py", "running/__init__.py",
+    "running/relations.py",
 )  # fmt: skip
 #: Seconds of pages in a browser, measured, or why it cannot run one.
 TRIALS = BOOK / "profiles" / "browser.csv"
@@ -78,6 +88,8 @@ def write_code(archive: Path) -> str:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, path in sorted(list_code()):
             packed.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+        graph = imports.write_imports(PACKAGES)
+        packed.writestr(zipfile.ZipInfo(imports.FILE), graph, zipfile.ZIP_DEFLATED)
     return hashlib.sha256(archive.read_bytes()).hexdigest()
 
 
@@ -90,7 +102,8 @@ def write_bundle(collation: Collation, site: Path) -> None:
     (site / runtime.POLICY).write_text(f"{runtime.make_policy()}\n", encoding="utf-8")
     digest = write_code(folder / "code.zip")
     code = {"sha256": digest, "bytes": (folder / "code.zip").stat().st_size}
-    write_json(folder / "site.json", {"code": code, "runtime": runtime.read_list()})
+    facts = {"code": code, "runtime": runtime.read_list(), "calibration": CALIBRATION}
+    write_json(folder / "site.json", facts)
     for notebook in all_notebooks().values():
         if notebook.page in collation.runs:
             write_json(folder / f"{notebook.name}.json", describe_page(notebook, collation), None)
@@ -122,6 +135,7 @@ def describe_page(notebook: Notebook, collation: Collation) -> dict[str, Any]:
         "cells": cells,
         "text": "\n\n".join(texts),
         "elsewhere": find_elsewhere("\n".join(texts), collation),
+        "sentences": list_sentences("\n\n".join(texts), notebook.page, collation),
         "parameters": [asdict(parameter) for parameter in notebook.parameters.values()],
         "relations": [{"text": r.text, "reason": r.reason} for r in notebook.relations],
         "documents": notebook.resolve(paper),
@@ -155,12 +169,22 @@ def find_elsewhere(text: str, collation: Collation) -> dict[str, Any]:
     }
 
 
+def list_sentences(text: str, page: str, collation: Collation) -> list[str] | None:
+    """Return the keys of a page's published sentences; None if the text cannot be filled."""
+    try:
+        return sorted(find_sentences(collect_texts(vars(collation)), text, page))
+    except FillError:
+        return None
+
+
 def describe_run(collation: Collation, page: str) -> dict[str, Any]:
-    """Return a run's parameters, values, verdicts and hashes, to compare with."""
+    """Return a run's parameters, values, verdicts, hashes and tables, to compare with."""
+    folder = Path(collation.runs[page]["folder"])
     entries = {**collation.records, **collation.values}
     return {
         "parameters": collation.runs[page]["parameters"],
-        "hashes": hash_results(collation, Path(collation.runs[page]["folder"]), page),
+        "hashes": hash_results(collation, folder, page),
+        "files": read_files(folder),
         "values": {id: entry["value"] for id, entry in entries.items() if entry["page"] == page},
         "verdicts": {
             id: entry["verdict"]

@@ -8,15 +8,18 @@ prepares it, and save what they save everywhere; `scorecard.collate` then reads 
 from __future__ import annotations
 
 import ast
+import csv
 import hashlib
 import inspect
+import io
 import json
+import math
 import os
 import re
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sized
+from collections.abc import Callable, Collection, Iterator, Mapping, Sized
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -24,12 +27,14 @@ from typing import Any
 import yaml
 
 from scorecard import run
+from scorecard.browser import imports
 from scorecard.browser.form import check_text
 from scorecard.collate import PRODUCTS, Collation, collate
 from scorecard.fill import FillError, Text
 from scorecard.paths import BOOK
 from scorecard.prints import printed_rows
 from scorecard.running.relations import Relation
+from scorecard.text import pluralise
 from scorecard.values import ParameterError
 
 #: The number of rows of the reader's table, in a range or a relation.
@@ -43,6 +48,16 @@ LONGEST_OUTPUT = 20_000
 #: Folder of the run, and of the reader's files.
 FOLDER = Path("/tmp/run")
 INBOX = Path("/tmp")
+#: Seconds of `calibrate` on the machine, and with the runtime, with which pages were timed.
+CALIBRATION = 0.09
+#: Beginning and end of a number in a text whose sentences are compared.
+_START, _STOP = "\ue000", "\ue001"
+_NUMBER = re.compile(f"{_START}(.*?){_STOP}", re.DOTALL)
+_DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
+_ROLE = re.compile(r"\{[\w:-]+\}`([^`<]*?)(?: <[^`>]*>)?`")
+#: Lines of Markdown that are no prose: fences, options, headings, tables, labels, HTML, formulas.
+_NO_PROSE = re.compile(r"\s*(?:`{3}|:|#|\||\(\S+\)=|<|\$\$)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 #: All variants of figures; an earlier run may have left some out.
 _variants: dict[str, Any] = {}
 Report = Callable[[str, int, int], None]
@@ -61,6 +76,7 @@ def answer(text: str, report: Report) -> str:
     ``profiles`` with published results by name, and whether cells are ``edited``;
     `report` is called before each cell, with its id, its position and the number of cells.
     """
+    imports.replace_grimp()
     request = json.loads(text)
     page, profiles = request["page"], request["profiles"]
     files = {name: (INBOX / f"{name}.csv").read_bytes() for name in request["files"]}
@@ -97,7 +113,7 @@ def answer(text: str, report: Report) -> str:
             "profile": profile,
             "comparison": found,
             "products": read_products(collation, FOLDER),
-            "filled": fill(page, collation, document),
+            **fill(page, collation, document),
             "shown": outputs.get("policy", ""),
             "notebook": make_notebook(cells, parameters),
         }
@@ -267,10 +283,20 @@ def hash_results(collation: Collation, folder: Path, page: str) -> dict[str, str
         for id, entry in {**collation.records, **collation.values}.items()
         if entry["page"] == page
     }
+    for name, path in _find_files(folder):
+        hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashes
+
+
+def read_files(folder: Path) -> dict[str, str]:
+    """Return the texts of the data files of a run by name."""
+    return {name: path.read_text(encoding="utf-8") for name, path in _find_files(folder)}
+
+
+def _find_files(folder: Path) -> Iterator[tuple[str, Path]]:
     for kind in PRODUCTS:
         for path in sorted(folder.glob(f"{kind}/*.csv")):
-            hashes[f"{kind}/{path.name}"] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return hashes
+            yield f"{kind}/{path.name}", path
 
 
 def compare(
@@ -278,14 +304,23 @@ def compare(
 ) -> dict[str, Any]:
     """Compare a run with published results: how many are the same bytes, and what differs.
 
-    `published`: ``hashes`` by id or file, ``values`` by id, and ``verdicts`` by row; `alike`:
-    whether it has the same parameters. Otherwise only numbers that both have are listed.
+    `published`: ``hashes`` by id or file, ``files`` with the texts of files, ``values`` by id, and
+    ``verdicts`` by row; `alike`: whether it has the same parameters. Otherwise only numbers that
+    both have are listed.
     """
+    texts, published_texts = read_files(folder), published["files"]
     hashes, expected = hash_results(collation, folder, page), published["hashes"]
     values = published["values"]
     here = {id: entry["value"] for id, entry in {**collation.records, **collation.values}.items()}
     differences = [
-        {"id": id, **_describe_difference(id, values, here, expected, hashes)}
+        {
+            "id": id,
+            **(
+                describe_tables(published_texts[id], texts[id])
+                if id in texts and id in published_texts
+                else _describe_difference(id, values, here, expected, hashes)
+            ),
+        }
         for id in sorted({*hashes, *expected} if alike else {*values} & {*here})
         if hashes.get(id) != expected.get(id)
     ]
@@ -332,6 +367,62 @@ def _describe_difference(
     return {"published": published, "here": own}
 
 
+def describe_tables(published: str, here: str) -> dict[str, str]:
+    """Return where two CSV texts differ most: a column and a row, and by how much.
+
+    Differences of numbers count relative to the greatest published number of their column, and
+    other cells that differ before them. Rows are counted from 1, without the header.
+    """
+    (heads, *before), (own_heads, *after) = _read_table(published), _read_table(here)
+    if heads != own_heads:
+        return {
+            "published": f"columns {', '.join(heads)}",
+            "here": f"columns {', '.join(own_heads)}",
+        }
+    if len(before) != len(after):
+        return {"published": pluralise(len(before), "row"), "here": pluralise(len(after), "row")}
+    largest, columns, count = (-1.0, 0, 0), set(), 0
+    for column, head in enumerate(heads):
+        cells = [
+            (_cell(old, column), _cell(new, column)) for old, new in zip(before, after, strict=True)
+        ]
+        scale = max((abs(n) for old, _ in cells if (n := _read_number(old)) is not None), default=0)
+        for row, (old, new) in enumerate(cells):
+            if old == new:
+                continue
+            count += 1
+            columns.add(head)
+            first, second = _read_number(old), _read_number(new)
+            change = math.inf
+            if first is not None and second is not None:
+                change = abs(second - first) / (scale or 1)
+            largest = max(largest, (change, -column, -row))
+    if not count:
+        return {"published": "the same cells", "here": "the same cells, in other bytes"}
+    column, row = -largest[1], -largest[2]
+    old, new = _cell(before[row], column), _cell(after[row], column)
+    by = "" if math.isinf(largest[0]) else f" ({float(new) - float(old):+.3g})"
+    where = f"column {heads[column]!r}, row {row + 1}"
+    others = f"; the largest of {count} differences, in {len(columns)} of {len(heads)} columns"
+    return {"published": f"{where}: {old}", "here": f"{new}{by}{others if count > 1 else ''}"}
+
+
+def _read_table(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))) or [[]]
+
+
+def _cell(row: list[str], column: int) -> str:
+    return row[column] if column < len(row) else ""
+
+
+def _read_number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
 def read_products(collation: Collation, folder: Path) -> dict[str, dict[str, Any]]:
     """Return figures, tables and data of a run, with the texts of their files."""
     products: dict[str, dict[str, Any]] = {kind: {} for kind in PRODUCTS}
@@ -348,10 +439,12 @@ def read_products(collation: Collation, folder: Path) -> dict[str, dict[str, Any
     return products
 
 
-def fill(page: Mapping[str, Any], collation: Collation, document: bool) -> dict[str, str] | None:
-    """Return the numbers of a page's sentences by the attribute ``data-value`` of their elements.
+def fill(page: Mapping[str, Any], collation: Collation, document: bool) -> dict[str, Any]:
+    """Return what a run changes in a page's text: its numbers, and sentences that are new.
 
-    None if the text asks for what a run of this page alone does not have.
+    ``filled``: the numbers by the attribute ``data-value`` of their elements; ``sentences``: those
+    that stand under conditions which the published run does not fulfil. The first is None if the
+    text asks for what a run of this page alone does not have.
     """
     elsewhere = page["elsewhere"]
     computed = {id: entry["value"] for id, entry in collation.records.items()}
@@ -365,9 +458,54 @@ def fill(page: Mapping[str, Any], collation: Collation, document: bool) -> dict[
     )
     try:
         texts.fill(page["text"], page["page"])
+        sentences = find_sentences(texts, page["text"], page["page"])
     except FillError:
-        return None
-    return texts.filled
+        return {"filled": None, "sentences": []}
+    known = page["sentences"]
+    new = [text for key, text in sentences.items() if key not in known] if known else []
+    return {"filled": texts.filled, "sentences": new}
+
+
+class _MarkedText(Text):
+    """A text whose numbers are marked."""
+
+    def write(self, text: str, source: str) -> str:
+        return f"{_START}{super().write(text, source)}{_STOP}"
+
+
+def find_sentences(texts: Text, template: str, page: str) -> dict[str, str]:
+    """Return the sentences of a page's text, by keys that do not depend on their numbers.
+
+    Raises FillError if the text asks for what is not there.
+    """
+    marked = _MarkedText(
+        texts.values, texts.computed, texts.printed, texts.verdicts, texts.document
+    )
+    lines = marked.fill(template, page).split("\n")
+    prose = "\n".join("" if _NO_PROSE.match(line) else line for line in lines)
+    sentences = {}
+    for paragraph in re.split(r"\n\s*\n", prose):
+        for sentence in _SENTENCE_END.split(" ".join(paragraph.split())):
+            words = _DIGITS.sub("#", _NUMBER.sub("#", sentence))
+            key = hashlib.sha256(words.encode()).hexdigest()[:16]
+            sentences[key] = _ROLE.sub(r"\1", _NUMBER.sub(r"\1", sentence))
+    sentences.pop(hashlib.sha256(b"").hexdigest()[:16], None)
+    return sentences
+
+
+def calibrate() -> float:
+    """Return the seconds of a fixed loop in Python: the least of three times.
+
+    Divided by `CALIBRATION` it says how much longer pages take here than where they were timed.
+    """
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        total = 0
+        for number in range(500_000):
+            total += number * number % 7
+        times.append(time.perf_counter() - started)
+    return min(times)
 
 
 def make_notebook(cells: list[dict[str, Any]], parameters: Mapping[str, Any]) -> str:

@@ -113,8 +113,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const bytes = site.runtime.files.reduce((total, file) => total + file.bytes, site.code.bytes);
     const where = local ? "from this site" : `from ${site.runtime.address}, each file checked by its SHA-256`;
     const load = worker ? "" : `First ${megabytes(bytes)} are loaded ${where}. `;
-    const speed = Number(sessionStorage.getItem("recompute-speed")) || 1;
-    const run = seconds ? `The page takes about ${time(seconds * speed)}${profileOf() ? "" : " with the documents' parameters"}.` : "How long the page takes has not been measured.";
+    const speed = Number(sessionStorage.getItem("recompute-speed"));
+    const machine = speed ? "on this machine" : "on the machine on which pages were timed";
+    const run = seconds ? `The page takes about ${time(seconds * (speed || 1))} ${machine}${profileOf() ? "" : ", with the documents' parameters"}.` : "How long the page takes has not been measured.";
     forecast.textContent = load + run;
   }
 
@@ -223,7 +224,12 @@ sources = four_sources()
       bar.max = total;
       bar.value = message.loaded;
       say(`Loading the runtime: ${megabytes(message.loaded)} of ${megabytes(total)}.`);
-    } else if (message.kind === "loaded") say("The runtime is loaded; the first cell starts.");
+    } else if (message.kind === "loaded") {
+      // A loop says how fast this machine is until a whole page has.
+      if (!sessionStorage.getItem("recompute-speed")) sessionStorage.setItem("recompute-speed", message.calibration / site.calibration);
+      estimate();
+      say("The runtime is loaded; the first cell starts.");
+    }
     else if (message.kind === "progress") {
       bar.max = message.all;
       bar.value = message.done;

@@ -65,7 +65,7 @@ self.onmessage = async ({ data }) => {
   try {
     if (!python) {
       await load(data.site, data.address, data.site.runtime.packages);
-      post("loaded");
+      post("loaded", { calibration: python.globals.get("run").calibrate() });
     }
     const answer = python.globals.get("run").answer;
     const files = data.files || {};

@@ -6,14 +6,35 @@ import json
 import pytest
 
 from scorecard.browser import run
-from scorecard.browser.run import CellFailed, answer, check_parameters
+from scorecard.browser.run import (
+    CellFailed,
+    answer,
+    calibrate,
+    check_parameters,
+    describe_tables,
+    find_sentences,
+)
+from scorecard.fill import Text
 from scorecard.saving import figures
 
-SAVE = "from scorecard import save_value\nsave_value('small-sum', size + 0.5)"
+SAVE = """from scorecard import save_table, save_value
+import pandas as pd
+save_value('small-sum', size + 0.5)
+sums = pd.DataFrame({'size': [1, 2], 'sum': [1.5, size + 0.5]})
+save_table('small-sums', sums, 'Sums.')"""
+TEXT = """# Small sums
+
+The sum is {{ v.sum | fmt('.1f') }}. {% if v.sum > 3 %}It is more than three.{% endif %}
+
+{% if document %}
+These are the documents' own {{ v.sum | fmt }}, as {ref}`the first page <first>` has them.
+{% endif %}
+"""
+TABLE = "size,sum\n1,1.5\n2,2.5\n"
 PAGE = {
     "page": "part/small",
     "name": "small",
-    "text": "The sum is {{ v.sum | fmt('.1f') }}.",
+    "text": TEXT,
     "elsewhere": {"values": {}, "computed": {}, "verdicts": {}},
     "cells": [
         {"id": "a", "source": "size: int = 2", "tags": ["parameters"]},
@@ -27,6 +48,11 @@ PAGE = {
     ],
     "relations": [{"text": "2 * part <= size + 2", "reason": "room"}],
     "documents": {"size": 2, "part": 1},
+    "sentences": sorted(
+        find_sentences(
+            Text({"part/small": {"small-sum": {"value": 2.5}}}, document=True), TEXT, "part/small"
+        )
+    ),
 }  # fmt: skip
 
 
@@ -37,7 +63,11 @@ def hash_entry(value):
 
 PUBLISHED = {
     "parameters": {"size": 2, "part": 1},
-    "hashes": {"small-sum": hash_entry(2.5)},
+    "hashes": {
+        "small-sum": hash_entry(2.5),
+        "tables/small-sums.csv": hashlib.sha256(TABLE.encode()).hexdigest(),
+    },
+    "files": {"tables/small-sums.csv": TABLE},
     "values": {"small-sum": 2.5},
     "verdicts": {},
 }
@@ -76,10 +106,11 @@ def test_documents_parameters_give_same_bytes(ask):
     result = ask()
     assert result["profile"] == "paper"
     assert result["comparison"] | {"differences": []} == {
-        "all": 1, "same": 1, "judged": 0, "verdicts": 0, "differences": [],
+        "all": 2, "same": 2, "judged": 0, "verdicts": 0, "differences": [],
     }  # fmt: skip
     assert result["comparison"]["differences"] == []
-    assert result["filled"] == {"small-sum:.1f": "2.5"}
+    assert result["filled"] == {"small-sum:.1f": "2.5", "small-sum": "2.5"}
+    assert result["sentences"] == []
     assert result["steps"] == [["a", 0, 2], ["b", 1, 2]] or len(result["steps"]) == 2
 
 
@@ -89,6 +120,60 @@ def test_other_parameters_stand_beside_published(ask):
     (difference,) = result["comparison"]["differences"]
     assert difference == {"id": "small-sum", "published": "2.5", "here": "3.5 (+1)"}
     assert result["filled"] == {"small-sum:.1f": "3.5"}
+    assert result["sentences"] == ["It is more than three."]
+
+
+def test_differing_file_is_named_with_its_cell(ask):
+    cells = [PAGE["cells"][0], PAGE["cells"][1] | {"source": SAVE.replace("[1.5,", "[1.75,")}]
+    (difference,) = ask(PAGE | {"cells": cells})["comparison"]["differences"]
+    assert difference == {
+        "id": "tables/small-sums.csv",
+        "published": "column 'sum', row 1: 1.5",
+        "here": "1.75 (+0.25)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("published", "here", "said"),
+    [
+        ("a,b\n1,2\n", "a,c\n1,2\n", ("columns a, b", "columns a, c")),
+        ("a\n1\n", "a\n1\n2\n", ("1 row", "2 rows")),
+        ("a\n1\n", "a\r\n1\r\n", ("the same cells", "the same cells, in other bytes")),
+        (
+            "a,b\n1,1000\n2,1000\n",
+            "a,b\n1.5,1001\n2,1000\n",
+            (
+                "column 'a', row 1: 1",
+                "1.5 (+0.5); the largest of 2 differences, in 2 of 2 columns",
+            ),
+        ),
+        (
+            "a,b\n1,x\n2,\n",
+            "a,b\n9,x\n2,y\n",
+            (
+                "column 'b', row 2: ",
+                "y; the largest of 2 differences, in 2 of 2 columns",
+            ),
+        ),
+        ("a\n1\n", "a\nnan\n", ("column 'a', row 1: 1", "nan")),
+        ("", "a\n", ("columns ", "columns a")),
+    ],
+)
+def test_largest_difference_of_tables(published, here, said):
+    assert tuple(describe_tables(published, here).values()) == said
+
+
+def test_sentences_do_not_depend_on_numbers():
+    def keys(value):
+        texts = Text({"part/small": {"small-sum": {"value": value}}}, document=True)
+        return find_sentences(texts, TEXT, "part/small")
+
+    assert keys(1).keys() == keys(2).keys() < keys(4).keys()
+    assert "These are the documents' own 2, as the first page has them." in keys(2).values()
+
+
+def test_calibration_takes_time():
+    assert calibrate() > 0
 
 
 @pytest.mark.parametrize(

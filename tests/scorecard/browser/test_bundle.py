@@ -1,0 +1,46 @@
+"""What a site holds for its panels: the code, and which pages a browser cannot run, and why."""
+
+import zipfile
+
+from scorecard.browser import bundle, imports, runtime
+from scorecard.paths import BOOK
+from scorecard.running.notebooks import all_notebooks
+
+CANNOT = {
+    "robots-bounds": "python-flint",
+    "robots-curve": "python-flint",
+    "robots-growth": "python-flint",
+    "robots-general": "Ciw",
+    "crawler": "connections",
+    "listing": "connections",
+}
+
+
+def test_pages_that_cannot_run_say_why():
+    reasons = {name: bundle.find_unavailable(name) for name in all_notebooks()}
+    assert {name for name, reason in reasons.items() if reason} == CANNOT.keys()
+    for name, reason in CANNOT.items():
+        assert reason in reasons[name]
+
+
+def test_trials_name_pages_and_seconds():
+    for row in bundle.read_trials():
+        assert row["page"] in all_notebooks()
+        assert row["unavailable"] if row["seconds"] == "" else float(row["seconds"]) > 0
+
+
+def test_code_has_its_import_graph(tmp_path):
+    digests = {bundle.write_code(tmp_path / name) for name in ("one.zip", "two.zip")}
+    assert len(digests) == 1
+    with zipfile.ZipFile(tmp_path / "one.zip") as archive:
+        names = archive.namelist()
+    assert {imports.FILE, "scorecard/browser/imports.py"} <= {*names}
+    assert "analysis/learning/regret/losses.csv" in names
+
+
+def test_policy_stands_in_about():
+    text = (BOOK / "back/about.md").read_text(encoding="utf-8")
+    assert f"\n{runtime.make_policy()}\n" in text
+    for directive in runtime.make_policy().split("; "):
+        for allowed in directive.split()[1:]:
+            assert f"`{allowed}`" in text, allowed
