@@ -219,6 +219,8 @@ def _format_value(value: Any, interval: Any, style: str) -> str:
 def _fmt(value: Any, style: str = "") -> str:
     if isinstance(value, jinja2.Undefined):
         str(value)  # raises the error that names what is missing
+    if isinstance(value, str):  # a number that is not finite
+        return value
     return _format_number(value, style) if isinstance(value, Number) else format(value, style)
 
 

@@ -230,6 +230,8 @@ def _convert_word(what: str, value: Any) -> Any:
         return value
     if not isinstance(value, int | float):
         raise ValueError(f"{what} must be a number or a short name, got {value!r:.80}")
+    if not math.isfinite(value):  # of a run that failed: its row is judged all the same
+        return str(value)
     return convert_value(what, value)
 
 

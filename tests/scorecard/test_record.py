@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from scorecard import Claim, is_document_run, save_value
+from scorecard import Claim, claim, is_document_run, save_value
 from scorecard.run import VARIABLE, run_facts
 from tests.support import record
 
@@ -84,6 +84,11 @@ def test_only_finite_numbers_are_values(start_run, value):
     with pytest.raises(ValueError, match="own-number"):
         save_value("own-number", value)
     assert not (folder / "record.json").exists()
+
+
+def test_numbers_in_words_may_be_infinite():
+    words = claim(ROW, False, numbers={"half": np.inf, "near": np.nan}).numbers
+    assert words == {"half": "inf", "near": "nan"}
 
 
 def test_interval_and_replications_go_together(start_run):

@@ -19,7 +19,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -79,8 +79,8 @@ class Reading:
     aged: float | None = None
     notes: tuple[str, ...] = ()
     hubs: tuple[str, ...] = ()
-    topic: str = ""
-    moved: str = ""
+    topic: str = field(default="", repr=False)
+    moved: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -255,14 +255,14 @@ def item_names(items: Sequence[Item], texts: Callable[[int], str]) -> tuple[list
         ("dates", lambda position: items[position].published),
         ("texts", texts),
     ]
-    for field, value in fields:
+    for kind, value in fields:
         groups = [group for group in _groups(names) if len(group) > 1]
         # Added even where it tells none apart: so a new item does not change the others' names.
         for position in (position for group in groups for position in group):
             names[position] = _hash(json.dumps([names[position], value(position)]))
         counts = Counter(names)
         if apart := sum(counts[names[position]] == 1 for group in groups for position in group):
-            notes.append(f"{apart} items with the id of others are told apart by their {field}")
+            notes.append(f"{apart} items with the id of others are told apart by their {kind}")
     copies = [group for group in _groups(names) if len(group) > 1]
     for group in copies:
         for count, position in enumerate(group[1:], 2):
