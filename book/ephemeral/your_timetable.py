@@ -9,7 +9,15 @@ from matplotlib.figure import Figure
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.table import Timetable
-from scorecard import COLOURS, add_panels, save_data, save_figure, save_table, save_values
+from scorecard import (
+    COLOURS,
+    add_panels,
+    join_words,
+    save_data,
+    save_figure,
+    save_table,
+    save_values,
+)
 
 #: Rows of the crontab that the page shows; its data have all.
 SHOWN = 20
@@ -86,8 +94,9 @@ def draw_gaps(entries: pd.DataFrame) -> None:
     save_figure(
         "your-timetable-gaps",
         draw,
-        caption=f"Gaps of the timetable: {len(counts)} different ones, from "
-        f"{counts.index.min():g} to {counts.index.max():g} hours.",
+        caption="Entries of the timetable by the hours between two crawls: "
+        f"{join_words([f'{hours:g}' for hours in counts.index[:8]])}"
+        f"{' and more' if len(counts) > 8 else ''}.",
         alt="Bars of the number of entries by the hours between two crawls: "
         + ", ".join(f"{count} at {hours:g}" for hours, count in counts.items())
         + ".",

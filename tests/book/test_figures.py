@@ -78,7 +78,7 @@ def without_points(lines):
 @pytest.mark.parametrize(
     ("fault", "draw"),
     [
-        ("overlapping", lambda axis: [axis.text(0.5, 0.5, "one"), axis.text(0.51, 0.52, "two")]),
+        ("overlapping", lambda axis: [axis.text(0.5, 0.5, "one"), axis.text(0.505, 0.505, "two")]),
         ("cut", lambda axis: axis.text(0.9, 0.5, "a text that leaves the page", in_layout=False)),
         ("small", lambda axis: axis.text(0.5, 0.5, "small", fontsize=4)),
         ("faint", lambda axis: axis.text(0.5, 0.5, "faint", color="#bbbbbb")),

@@ -226,7 +226,7 @@ def remount(folder, how):
 
 def test_full_disk_keeps_book(played, tmp_path, capsys):
     book = played
-    with disk(tmp_path / "disk", "2m") as small:
+    with disk(tmp_path / "disk", "12m") as small:
         book.build = small / "build"
         assert book.make() == 0
         site = site_files(book)
