@@ -73,7 +73,7 @@ def test_models_need_neither_pyarrow_nor_matplotlib():
 #: Uses a library's extra where all of it is missing.
 BARE = """
 import sys
-sys.modules.update(yaml=None, pybtex=None, matplotlib=None, feedparser=None, scrapy=None, pyarrow=None)
+sys.modules.update(yaml=None, matplotlib=None, feedparser=None, scrapy=None, pyarrow=None)
 for package, name in (("scorecard", "save_figure"), ("analysis.crawl", "read_feed"),
                       ("analysis.ephemeral", "Sources.from_csv")):
     try:
