@@ -328,6 +328,8 @@ def save_value(
     """
     if id in _values and not by_hand():
         raise ValueError(f"id {id!r} was saved before in this notebook")
+    if value is None:
+        raise ValueError(f"{id}: a value must be a number, got None")
     number = convert_value(id, value)
     pair, count = check_interval(id, interval, replications)
     _values[id] = {"value": number, "interval": pair, "replications": count}

@@ -83,6 +83,8 @@ def test_only_finite_numbers_are_values(start_run, value):
         record(ROW, value)
     with pytest.raises(ValueError, match="own-number"):
         save_value("own-number", value)
+    with pytest.raises(ValueError, match="own-number"):
+        save_value("own-number", None)
     assert not (folder / "record.json").exists()
 
 
