@@ -54,6 +54,7 @@ from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.state import DAY, FORBIDDEN, FOUND, Outcome
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.settings import read_logins
+from analysis.crawl.signals.plain import check_ping_file
 from analysis.crawl.signals.service import read_callback, read_listen
 from analysis.crawl.storage.progress import FEEDS, read_feeds
 from analysis.crawl.storage.store import LAST_EPOCHS, Store
@@ -693,7 +694,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_signals(options: argparse.Namespace) -> None:
     """Raise, naming the option, if one on pings is wrong."""
-    checks: dict[str, Callable[[str], Any]] = {"callback": read_callback, "listen": read_listen}
+    checks: dict[str, Callable[[str], Any]] = {
+        "callback": read_callback, "listen": read_listen, "pings": check_ping_file,
+    }  # fmt: skip
     for name, check in checks.items():
         if text := getattr(options, name):
             try:

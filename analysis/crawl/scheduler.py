@@ -53,7 +53,7 @@ from twisted.internet.defer import maybeDeferred
 from analysis.checks import check_whole
 from analysis.crawl.feeds.reader import FeedReader
 from analysis.crawl.feeds.reply import Reply
-from analysis.crawl.fetching.download import HANDLER, Parting
+from analysis.crawl.fetching.download import HANDLER, LastRequests
 from analysis.crawl.fetching.headers import Memory
 from analysis.crawl.fetching.hosts import host_of
 from analysis.crawl.fetching.requests import Job, Requests
@@ -69,7 +69,7 @@ from analysis.crawl.settings import (
     read_logins,
     read_sources,
 )
-from analysis.crawl.signals.service import PART, Signals
+from analysis.crawl.signals.service import CLOSING_WAIT, Signals
 from analysis.crawl.storage.exports import flush_exports, mend_exports
 from analysis.crawl.storage.store import Log, Store
 from analysis.crawl.storage.summary import Summary
@@ -257,17 +257,19 @@ class EpochScheduler(BaseScheduler):
                 logger.warning("%d fetches were not written and will be repeated", waiting)
         if self._alarm:
             self._alarm[1].cancel()
-        parting = self._signals.part() if self._signals is not None else []
+        farewells = self._signals.unsubscribe_all() if self._signals is not None else []
         self.store.close()
         if self._server is not None:
-            return deferred_from_coro(self._part(parting))
+            return deferred_from_coro(self._leave_hubs(farewells))
         return None
 
-    async def _part(self, requests: Sequence[Request]) -> None:
+    async def _leave_hubs(self, requests: Sequence[Request]) -> None:
         """Give up subscriptions, for some seconds at most, and listen no more."""
         try:
             if requests and self._signals is not None:
-                await Parting(self._crawler).send(requests, PART, self._signals.is_over)
+                await LastRequests(self._crawler).send(
+                    requests, CLOSING_WAIT, self._signals.are_all_ended
+                )
         finally:
             await maybe_deferred_to_future(maybeDeferred(self._server.stop))
 

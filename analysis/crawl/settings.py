@@ -66,6 +66,7 @@ from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.hosts import plain_address
 from analysis.crawl.fetching.virtual_time import START
 from analysis.crawl.frontier.state import DAY, LONGEST, NEVER
+from analysis.crawl.signals.plain import check_ping_file
 from analysis.crawl.signals.service import SignalSettings, read_callback, read_listen
 from analysis.crawl.storage.store import LOG_EPOCHS
 from analysis.ephemeral.lagrangian import crawl_price
@@ -193,11 +194,13 @@ def _signal_settings(settings: BaseSettings) -> SignalSettings:
         callback = read_callback(settings[name]) if settings[name] else ""
         name = "CRAWL_LISTEN"
         listen = read_listen(settings[name]) if settings[name] else SignalSettings.listen
+        name = "CRAWL_PING_FILE"
+        file = check_ping_file(str(settings[name])) if settings[name] else ""
         name = "CRAWL_DATED_PAGES"
         pages = tuple(_source_address(url) for url in settings.getlist(name))
     except ValueError as error:
         raise ValueError(f"{name} {error}") from None
-    return SignalSettings(callback, listen, str(settings["CRAWL_PING_FILE"] or ""), pages)
+    return SignalSettings(callback, listen, file, pages)
 
 
 def read_sources(path: str | PathLike[str], rates: bool = True) -> SourceList:

@@ -87,7 +87,7 @@ class Handler(HTTP11DownloadHandler):
                 download.cancel()
 
 
-class Parting:
+class LastRequests:
     """Sends the last requests of a crawl, after its downloader has closed.
 
     Parameters

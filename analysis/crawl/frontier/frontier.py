@@ -417,7 +417,7 @@ class Frontier:
         places.take(overdue[np.argsort((self.max_age - self.age)[overdue], kind="stable")])
         policy = self.policy
         if self.pinged is not None:
-            policy = self.pinged.over(policy, self.number, age, budget, self.seconds)
+            policy = self.pinged.add_pings(policy, self.number, age, budget, self.seconds)
         take_by_preference(places, policy, observation, self.rng, budget)
         return np.sort(np.array(places.taken, dtype=np.int64))
 

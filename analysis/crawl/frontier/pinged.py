@@ -74,7 +74,7 @@ class PingedOrder:
         self._owed: dict[str, tuple[float, float]] = {}  # worth that pings took, and when
         self._indices: tuple[Floats, Floats] | None = None  # without pings, and with them
 
-    def over(
+    def add_pings(
         self,
         policy: Policy,
         number: Mapping[str, int],
@@ -151,7 +151,7 @@ class PingedOrder:
         decay, now = policy.estimates.decay / seconds, self._clock()
         for outcome in outcomes:
             name = names[outcome.source]
-            remaining = self._left(name, float(decay[outcome.source]), now)
+            remaining = self._remaining_worth(name, float(decay[outcome.source]), now)
             if outcome.source in self.taken:
                 self.account.add(outcome.reward)
                 self._owed[name] = remaining + outcome.reward, now
@@ -192,7 +192,7 @@ class PingedOrder:
             self.account.add(-self._epochs * calendar_cost(sources, budget, min(share, 1.0)))
         # What is left of what pings took is the most that the policy would still get for it.
         decay = float(sources.decay.min()) / seconds
-        remaining = {name: self._left(name, decay, now) for name in self._owed}
+        remaining = {name: self._remaining_worth(name, decay, now) for name in self._owed}
         self._owed = {name: self._owed[name] for name, worth in remaining.items() if worth > 1e-9}
         owed = sum(remaining.values())
         self.account.add(-owed)
@@ -202,7 +202,7 @@ class PingedOrder:
         self._epochs = self._fetches = self._pinged = 0
         self._room = 0.0
 
-    def _left(self, name: str, decay: float, now: float) -> float:
+    def _remaining_worth(self, name: str, decay: float, now: float) -> float:
         """Return what would be left at a source of all that pings took there."""
         worth, when = self._owed.get(name, (0.0, now))
         return worth * math.exp(-decay * max(now - when, 0.0))

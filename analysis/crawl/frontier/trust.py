@@ -16,8 +16,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from scipy.stats import beta
@@ -250,12 +248,8 @@ class Trust:
 
     def state(self) -> dict[str, Any]:
         """Return all that is known, for `restore`, as JSON can hold it."""
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "reliability"
-            self.reliability.save(path)
-            estimates = path.read_text(encoding="utf-8")
         return {
-            "estimates": estimates,
+            "estimates": self.reliability.state(),
             "counts": self.counts,
             "waiting": self._waiting,
             "delivered": self._delivered,
@@ -264,10 +258,7 @@ class Trust:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` returned."""
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "reliability"
-            path.write_text(state["estimates"], encoding="utf-8")
-            self.reliability = Reliability.load(path)
+        self.reliability = Reliability.restored(state["estimates"])
         for name in ("counts", "waiting", "delivered", "last"):
             check_kind(name, state[name], dict)
         self.counts = {hub: dict(counts) for hub, counts in state["counts"].items()}

@@ -10,6 +10,7 @@ has a ping about that time.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import stat
@@ -33,6 +34,9 @@ MOST_LINE = 4096
 """Bytes of a line of a file of pings."""
 MOST_READ = 1024 * 1024
 """Bytes of a file of pings that are read at a time."""
+
+
+logger = logging.getLogger(__name__)
 
 
 class Refused(ValueError):
@@ -165,6 +169,21 @@ def _parser() -> Any:
     )  # fmt: skip
 
 
+def check_ping_file(path: str) -> str:
+    """Return the path of a file or pipe of pings, which may come later; ValueError otherwise."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        if not os.path.isdir(os.path.dirname(path) or "."):
+            raise ValueError(f"must lie in a folder that exists, got {path!r:.200}") from None
+        return path
+    except (OSError, ValueError) as error:  # a null byte, or a folder that cannot be entered
+        raise ValueError(f"cannot be read: {error}") from None
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)) or not os.access(path, os.R_OK):
+        raise ValueError(f"must be a regular file or a pipe that can be read, got {path!r:.200}")
+    return path
+
+
 class PingFile:
     """Lines of a file or pipe as pings: an address, and if you like the time of the item.
 
@@ -178,6 +197,7 @@ class PingFile:
         self.path = path
         self.offset = 0
         self._pipe: int | None = None
+        self._has_failed = False  # at the last reading
         self._rest = b""
 
     def read(self) -> Iterator[tuple[str, float | None]]:
@@ -210,6 +230,7 @@ class PingFile:
 
     def _content(self) -> bytes:
         try:
+            check_ping_file(self.path)
             if self._pipe is not None or stat.S_ISFIFO(os.stat(self.path).st_mode):
                 if self._pipe is None:
                     self._pipe = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
@@ -221,5 +242,11 @@ class PingFile:
                 content = file.read(MOST_READ)
         except (FileNotFoundError, BlockingIOError):
             return b""
+        except (OSError, ValueError) as error:  # it has become something else
+            if not self._has_failed:
+                logger.warning("no pings of the file %s: %s", self.path, error)
+            self._has_failed = True
+            return b""
+        self._has_failed = False
         self.offset += len(content)
         return content

@@ -13,7 +13,7 @@ from typing import Any
 
 from twisted.web import http
 
-from analysis.crawl.signals.service import Answer, Asked
+from analysis.crawl.signals.service import Answer, IncomingRequest
 
 MOST_BODY = 2 * 1024 * 1024
 """Bytes of a body."""
@@ -72,9 +72,11 @@ class _Request(http.Request):
                 name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
                 for name, values in self.requestHeaders.getAllRawHeaders()
             }
-            asked = Asked(self.method.decode(), path, query, headers, self.content.read())
+            request = IncomingRequest(
+                self.method.decode(), path, query, headers, self.content.read()
+            )
             try:
-                answer = self.factory.answer(asked)
+                answer = self.factory.answer(request)
             except Exception:
                 logger.exception("a request to %s failed", path[:200])
                 answer = Answer(500)
@@ -145,7 +147,10 @@ class Server(http.HTTPFactory):
     noisy = False
 
     def __init__(
-        self, knows: Callable[[str], bool], answer: Callable[[Asked], Answer], clock: Any = None
+        self,
+        knows: Callable[[str], bool],
+        answer: Callable[[IncomingRequest], Answer],
+        clock: Any = None,
     ) -> None:
         super().__init__(timeout=IDLE, reactor=clock)
         self.knows, self.answer = knows, answer

@@ -44,7 +44,7 @@ POLL = 5.0
 """Seconds between two readings of a file of pings."""
 WARN_AGAIN = 3600.0
 """Seconds between two warnings of a sender whose pings are ignored."""
-PART = 5.0
+CLOSING_WAIT = 5.0
 """Seconds for which a crawl that ends waits for hubs."""
 TOKENS, KEY = "ping-tokens", "hub-key"
 """Files of the state: who may send pings, and the secret of the crawl; both for the owner alone."""
@@ -52,7 +52,7 @@ TOKENS, KEY = "ping-tokens", "hub-key"
 logger = logging.getLogger(__name__)
 
 
-class Asked(NamedTuple):
+class IncomingRequest(NamedTuple):
     """A request: its method, path and query, its headers by name in lower case, and its body."""
 
     method: str
@@ -158,7 +158,7 @@ class Signals:
                 if self._file is not None:
                     self._file.restore(saved["file"])
                 for url, page in self._pages.items():
-                    page.dates = saved["pages"].get(url, {})
+                    page.dates = saved["pages"].get(url)  # none of a page that is new
             for event in events:
                 self.trust.apply(json.loads(event))
             self.subscriptions.restore(subscriptions)
@@ -354,9 +354,9 @@ class Signals:
             return last in self.senders
         return self.subscriptions.of_token(last) is not None
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, request: IncomingRequest) -> Answer:
         """Answer a request to a known path."""
-        method, path, query, headers, body = asked
+        method, path, query, headers, body = request
         *_, before, last = ["", "", *path.split("/")]
         if before == "ping":
             try:
@@ -506,16 +506,16 @@ class Signals:
 
     # ------------------------------------------------------------------ the end
 
-    def part(self) -> list[Request]:
+    def unsubscribe_all(self) -> list[Request]:
         """Return the requests by which subscriptions are given up; nothing is kept from now on."""
-        active = self.subscriptions.parting()
+        active = self.subscriptions.end_all()
         self._save_subscriptions()
         self._is_closed = True
         if self._file is not None:
             self._file.close()
         return [self._hub_request(subscription, "unsubscribe") for subscription in active]
 
-    def is_over(self) -> bool:
+    def are_all_ended(self) -> bool:
         """Return whether all hubs have verified that their subscriptions are given up."""
         return not self.subscriptions.leaving
 

@@ -250,7 +250,7 @@ class Subscriptions:
         source = self._by_token.get(token)
         return self.by_source[source] if source is not None else None
 
-    def parting(self) -> list[Subscription]:
+    def end_all(self) -> list[Subscription]:
         """Return the subscriptions to be given up as the crawl ends, and count them as ended."""
         active = [
             subscription

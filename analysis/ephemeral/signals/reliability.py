@@ -244,11 +244,16 @@ class Reliability:
         return pd.DataFrame(rows, columns=columns)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write all estimates to a file, for `load`; an older file is replaced atomically.
+        """Write all estimates to a file, for `load`; an older file is replaced atomically."""
+        with replacing(path) as file:
+            file.write(json.dumps(self.state()).encode())
+
+    def state(self) -> dict[str, Any]:
+        """Return all estimates, for `restored`, as JSON can hold them.
 
         Marks are not kept: a ping that is repeated after a restart counts again.
         """
-        state = {
+        return {
             "reliability": 1,
             "settings": [_text(self.memory), self.weight, self.death_rate, _text(self.time)],
             "hubs": [
@@ -262,8 +267,6 @@ class Reliability:
                 for hub, number in by_hub.items()
             ],
         }
-        with replacing(path) as file:
-            file.write(json.dumps(state).encode())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Reliability:
@@ -271,12 +274,20 @@ class Reliability:
         with open(check_file("path", path), "rb") as file:
             content = file.read()
         try:
-            return cls._of(json.loads(content))
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            return cls.restored(json.loads(content))
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} must be a file that `save` wrote: {error}") from error
 
     @classmethod
-    def _of(cls, state: Any) -> Reliability:
+    def restored(cls, state: Any) -> Reliability:
+        """Return the estimates that `state` returned; ValueError if it is no such state."""
+        try:
+            return cls._restored(state)
+        except (TypeError, KeyError, OverflowError) as error:
+            raise ValueError(f"state must be what `state` returned: {error!r}") from error
+
+    @classmethod
+    def _restored(cls, state: Any) -> Reliability:
         if state["reliability"] != 1:
             raise ValueError("its format is unknown")
         memory, weight, death_rate, time = state["settings"]

@@ -160,7 +160,7 @@ def test_ping_delays_no_fetch():
         seen, places = Observation(0, age, np.full(size, np.nan)), []
         for k in range(6):
             order = PingedOrder(trust, lambda: 1e5)
-            policy_now = order.over(policy, number, age, budget, HOUR)
+            policy_now = order.add_pings(policy, number, age, budget, HOUR)
             places.append(sum(3 in policy_now.select(seen, b) for b in range(1, size + 1)))
             trust.ping("hub", "3", 1e5 - 1000 + k, mark=str(k))
         assert places == sorted(places)

@@ -105,6 +105,18 @@ def test_file_is_followed(tmp_path):
     assert list(file.read()) == [(B, None)]
 
 
+def test_file_that_became_a_folder_is_reported_once(tmp_path, caplog):
+    path = tmp_path / "pings"
+    file = PingFile(str(path))
+    path.mkdir()
+    for _ in range(3):
+        assert list(file.read()) == []
+    assert len(caplog.records) == 1
+    path.rmdir()
+    path.write_text(f"{A}\n")
+    assert list(file.read()) == [(A, None)]
+
+
 def test_pipe_is_followed(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)

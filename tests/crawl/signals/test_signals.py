@@ -14,7 +14,7 @@ from scrapy.http import Response
 from analysis.crawl.fetching.virtual_time import START
 from analysis.crawl.local.transport import LOCAL_SETTINGS, in_process_urls, write_sources
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
-from analysis.crawl.signals.service import KEY, MOST_A_MINUTE, TOKENS, Asked
+from analysis.crawl.signals.service import KEY, MOST_A_MINUTE, TOKENS, IncomingRequest
 from analysis.crawl.signals.websub import State
 from tests.crawl.signals.hub import feed
 from tests.crawl.support import some_settings, some_site
@@ -46,7 +46,7 @@ def opened(tmp_path, **more):
 
 def asks(crawl, path, method="GET", query="", body=b"", **headers):
     assert crawl._signals.knows(path)
-    return crawl._signals.answer(Asked(method, path, query, headers, body))
+    return crawl._signals.answer(IncomingRequest(method, path, query, headers, body))
 
 
 def counts(crawl, hub="friend"):
@@ -202,6 +202,20 @@ def test_dated_page_pings_what_changed(tmp_path):
     assert not list(crawl._signals.requests(3600.0))  # once in an epoch
 
 
+def test_new_dated_page_pings_nothing_at_first(tmp_path):
+    before = opened(tmp_path, CRAWL_DATED_PAGES=["http://127.0.0.1:9/old.xml"])
+    before.store.save(before.frontier, 0.0, before._signals.state())
+    before.store.close()
+    crawl = opened(tmp_path, CRAWL_DATED_PAGES=["http://127.0.0.1:9/new.xml"])
+    (request,) = crawl._signals.requests(3600.0)
+    body = (
+        f"<urlset><url><loc>{crawl.urls[0]}</loc>"
+        "<lastmod>2023-12-31T23:00:00Z</lastmod></url></urlset>"
+    )
+    crawl._signals._page_arrived(Response(request.url, 200, {}, body.encode(), request=request))
+    assert not crawl._signals.trust.waits(crawl.urls[0])
+
+
 def test_file_of_pings_is_read(tmp_path):
     path = tmp_path / "pings"
     crawl = opened(tmp_path, CRAWL_PING_FILE=str(path), CRAWL_CALLBACK="")
@@ -216,6 +230,8 @@ def test_file_of_pings_is_read(tmp_path):
         ("CRAWL_CALLBACK", "me.example"), ("CRAWL_CALLBACK", "ftp://me.example"),
         ("CRAWL_CALLBACK", "http://me.example/?a=1"), ("CRAWL_LISTEN", "8090"),
         ("CRAWL_LISTEN", "127.0.0.1:99999"), ("CRAWL_DATED_PAGES", ["ftp://a.example/"]),
+        ("CRAWL_PING_FILE", "."), ("CRAWL_PING_FILE", "/dev/zero"),
+        ("CRAWL_PING_FILE", "nowhere/pings"), ("CRAWL_PING_FILE", "a\0b"),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_named(tmp_path, name, value):

@@ -214,7 +214,7 @@ def test_removed_feed_is_not_asked_for():
 def test_end_is_verified_once_it_is_asked_for():
     some, one = asked()
     some.verify(some.token(one), verification(one), 0.0)
-    assert some.parting() == [one]
+    assert some.end_all() == [one]
     assert some.form(one, "unsubscribe")["hub.mode"] == "unsubscribe"
     assert some.leaving == {FEED}
     assert some.verify(some.token(one), verification(one, mode="unsubscribe"), 1.0)
