@@ -10,66 +10,67 @@ import pytest
 from analysis.fingerprint import statements
 from scorecard.paths import ROOT
 
-#: Prints the certificates of recorded experiments, a kernel's stamp and the keys of two notebooks.
+LEARNING = {"losses", "kernel", "learning-trap"}
+CURVE = {"curve", "robots-growth"}
+#: An edit of a module below `analysis`, old and new text, and the certificates that it changes.
+EDITS = [
+    ("ephemeral/kernels.py", "age[i] += 1", "age[i] += 2", LEARNING),
+    ("robots/curve/growth.py", "return", "return  ", CURVE),
+    ("checks.py", "import", "import ", LEARNING | CURVE),
+    ("joint/prices.py", "return", "return  ", set()),
+]
+#: Prints the certificates of recorded experiments, a kernel's stamp and the keys of two notebooks:
+#: as the code stands, and after each edit alone.
 PRINT_CERTIFICATES = """
-import json
-from analysis.fingerprint import fingerprint
+import json, pathlib, sys
+sys.path.insert(0, str(pathlib.Path.cwd()))
+from analysis.fingerprint import fingerprint, forget
 from analysis.learning.regret import recorded
 from scorecard.running.runner import compute_result_key
 from scorecard.running.notebooks import all_notebooks
 from analysis.robots.curve import check
 books = all_notebooks()
-print(json.dumps({
-    "losses": recorded.code(),
-    "curve": check.code_hash(),
-    "kernel": fingerprint(["analysis.learning.loop"]),
-    "learning-trap": compute_result_key(books["learning-trap"], {}),
-    "robots-growth": compute_result_key(books["robots-growth"], {}),
-}))
+
+def certificates():
+    for cached in (forget, recorded.code.cache_clear, check.code_hash.cache_clear):
+        cached()
+    return {
+        "losses": recorded.code(),
+        "curve": check.code_hash(),
+        "kernel": fingerprint(["analysis.learning.loop"]),
+        "learning-trap": compute_result_key(books["learning-trap"], {}),
+        "robots-growth": compute_result_key(books["robots-growth"], {}),
+    }
+
+found = [certificates()]
+for module, old, new in json.loads(sys.argv[1]):
+    path = pathlib.Path("analysis", module)
+    source = path.read_text()
+    assert old in source
+    path.write_text(source.replace(old, new, 1))
+    found.append(certificates())
+    path.write_text(source)
+print(json.dumps(found))
 """
 
 
-LEARNING = {"losses", "kernel", "learning-trap"}
-CURVE = {"curve", "robots-growth"}
-
-
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    """A copy of the package and of the book's text."""
+def certificates(tmp_path_factory):
+    """Certificates in a copy of the package and of the book's text, by the edited module."""
     folder = tmp_path_factory.mktemp("checkout")
     unwanted = shutil.ignore_patterns("__pycache__", "_build")
     for name in ("analysis", "scorecard", "book"):
         shutil.copytree(ROOT / name, folder / name, ignore=unwanted)
     shutil.copy(ROOT / "requirements.lock", folder)
-    return folder
-
-
-def certificates(folder):
-    command = [sys.executable, "-P", "-c", f"import sys; sys.path[:0] = [{str(folder)!r}]\n"
-               + PRINT_CERTIFICATES]  # fmt: skip
+    edits = json.dumps([edit[:3] for edit in EDITS])
+    command = [sys.executable, "-P", "-c", PRINT_CERTIFICATES, edits]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    return dict(zip(["", *(edit[0] for edit in EDITS)], json.loads(done.stdout), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("module", "old", "new", "changed"),
-    [
-        ("ephemeral/kernels.py", "age[i] += 1", "age[i] += 2", LEARNING),
-        ("robots/curve/growth.py", "return", "return  ", CURVE),
-        ("checks.py", "import", "import ", LEARNING | CURVE),
-        ("joint/prices.py", "return", "return  ", set()),
-    ],
-)
-def test_deep_module_changes_each_certificate(checkout, module, old, new, changed):
-    before = certificates(checkout)
-    path = checkout / "analysis" / module
-    source = path.read_text()
-    assert old in source
-    path.write_text(source.replace(old, new, 1))
-    try:
-        after = certificates(checkout)
-    finally:
-        path.write_text(source)
+@pytest.mark.parametrize(("module", "changed"), [(edit[0], edit[3]) for edit in EDITS])
+def test_deep_module_changes_each_certificate(certificates, module, changed):
+    before, after = certificates[""], certificates[module]
     assert {name for name in before if before[name] != after[name]} == changed
 
 
