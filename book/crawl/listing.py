@@ -442,6 +442,38 @@ def draw_learning(runs: Mapping[str, Floats]) -> None:
     )
 
 
+def draw_window(ages: Floats, memory: float, items: float, hours: float) -> None:
+    """Draw one listing: the items that count with their weights, and the window that they fill."""
+    age = np.linspace(0, ages.max(), 121)
+    inner, border = np.sort(ages)[:-1], ages.max()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        band = {"color": COLOURS[5], "alpha": 0.35, "linewidth": 0, "label": f"time: {hours:.3g} h"}
+        axis.fill_between(age, np.exp(-age / memory), **band)
+        axis.vlines(inner, 0, np.exp(-inner / memory), color=COLOURS[0], linewidth=1.4)
+        look = {"color": COLOURS[0], "label": f"items that count: {items:.3g}"}
+        axis.plot(inner, np.exp(-inner / memory), "o", **look)
+        look = {"color": COLOURS[1], "markersize": 8, "label": "border item: not counted"}
+        axis.plot(border, np.exp(-border / memory), "D", **look)
+        axis.set(xlabel="age of an item at the fetch (hours)", ylabel="weight")
+        axis.set(xlim=(0, 1.04 * border), ylim=(0, 1.1))
+        add_legend(figure)
+        return pd.DataFrame({"age": np.sort(ages), "weight": np.exp(-np.sort(ages) / memory)})
+
+    save_figure(
+        "listing-window",
+        draw,
+        "The oldest item of a listing, at its border, shows how far back the listing reaches, and "
+        "is not counted itself. The rate is the sum of the other weights over the shaded area: "
+        f"{items:.3g} items in {hours:.3g} hours.",
+        f"A falling curve of weight against age, shaded down to zero. {len(inner)} items stand "
+        f"under it at ages of {inner[0]:g} to {inner[-1]:g} hours; the border item ends the shaded "
+        f"area at {border:g} hours.",
+        height=2.8,
+    )
+
+
 def draw_estimates(table: pd.DataFrame) -> None:
     """Draw the mean of the estimate by the length of the listing, with the border and without."""
     last = table.iloc[0]
