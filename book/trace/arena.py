@@ -48,10 +48,8 @@ from scorecard import (
     save_data,
     save_figure,
     save_table,
-    save_value,
     save_values,
 )
-from scorecard.record import read_saved_numbers
 
 RULES = {
     "nutch": "Nutch",
@@ -271,7 +269,7 @@ def compare_budgets(
     every: Mapping[str, Experiment],
     weights: Floats,
 ) -> pd.DataFrame:
-    """Save the scores of each policy at each budget; return one row a budget and policy.
+    """Save the scores of each policy at each budget as data; return one row a budget and policy.
 
     Values are in units of the index with trained rates, with their block-bootstrap 95% intervals.
     """
@@ -280,24 +278,13 @@ def compare_budgets(
         base, budget = services["index"].outcome.weeks, every[size].budget
         for name, service in services.items():
             outcome = service.outcome
-            ratio, low, high = ratio_interval(outcome.weeks, base, weights)
-            if name != "index":
-                interval = (low, high)
-                id = f"arena-{name}-{size}"
-                save_value(id, ratio, interval=interval, replications=len(weights))
-            if name == "even":
-                save_value(f"arena-even-low-{size}", low)
+            value = ratio_interval(outcome.weeks, base, weights)
             facts = (1 - outcome.stale, outcome.used * budget, service.unchanged)
             late = (service.late_half, service.late_most)
-            save_value(f"arena-{name}-fresh-{size}", facts[0])
-            save_value(f"arena-{name}-used-{size}", outcome.used)
             promised = 1 / (1 + every[size].timetable.margin) if name == "table" else np.nan
-            rows.append((size, budget, name, ratio, low, high, *facts, *late, promised))
+            rows.append((size, budget, name, *value, *facts, *late, promised))
         bound = float(every[size].clairvoyant().mean()) / (base.sum() / (base.size * WEEK / HOUR))
-        save_value(f"arena-clairvoyant-{size}", bound)
-        save_value(f"arena-budget-{size}", budget)
         rows.append((size, budget, "clairvoyant", bound, *[np.nan] * 8))
-        save_value(f"arena-guarantee-{size}", 1 / (1 + every[size].timetable.margin))
     columns = ["size", "visits_an_hour", "policy", "value", "low", "high", "fresh", "visits"]
     table = pd.DataFrame(
         rows, columns=[*columns, "unchanged", "late_half", "late_most", "guarantee"]
@@ -416,18 +403,37 @@ def findings(values: Mapping[str, float]) -> dict[str, bool]:
     }
 
 
-def save_settings(**settings: float) -> None:
-    """Save the settings that the prose names."""
-    save_values("arena", settings)
+def save_numbers(table: pd.DataFrame, **settings: float) -> None:
+    """Save settings, and the numbers and truth values that the page's sentences depend on."""
+    rows = table.set_index(["policy", "size"])
+    values = list_values(table)
+    quoted = [
+        f"{policy}-{size}"
+        for policy in ("table", "hours", "mended-chosen", "nutch-chosen", "nutch-forced")
+        for size in SIZES
+    ]
+    quoted += ["clairvoyant-small", "even-large", "forgetting-large", "shrunk-large"]
+    numbers: dict[str, float] = {name: values[name] for name in quoted}
+    for policy in ("index", "even", "forgetting", "shrunk"):
+        numbers[f"{policy}-fresh-large"] = rows["fresh"][policy, "large"]
+    for policy in ("nutch-default", "nutch-forced"):
+        row = rows.loc[(policy, "middle")]
+        numbers[f"{policy}-used-middle"] = row["visits"] / row["visits_an_hour"]
+    for size, best in best_rules(values).items():
+        numbers[f"best-{size}"] = best
+    for size in SIZES:
+        numbers[f"guarantee-{size}"] = rows["guarantee"]["table", size]
+    save_values("arena", settings | {"spread": SPREAD} | numbers | findings(values))
 
 
-def save_predicates() -> None:
-    """Save the truth values and numbers that the page's sentences depend on."""
-    save_value("arena-spread", SPREAD)
-    values = read_saved_numbers("arena-")
-    for size, value in best_rules(values).items():
-        save_value(f"arena-best-{size}", value)
-    save_values("arena", findings(values))
+def list_values(table: pd.DataFrame) -> dict[str, float]:
+    """Return the values of `compare_budgets`, as ``robin-small``, and their lower ends."""
+    rows: Any = table.itertuples()
+    values = {}
+    for row in rows:
+        values[f"{row.policy}-{row.size}"] = float(row.value)
+        values[f"{row.policy}-low-{row.size}"] = float(row.low)
+    return values
 
 
 def compare_traces(
@@ -437,11 +443,7 @@ def compare_traces(
     weights: Floats,
 ) -> None:
     """Save which findings hold on the page's trace and on the other one, of given `TRACES`."""
-    rows: Any = table.itertuples()
-    first, second = {}, {}
-    for row in rows:
-        first[f"{row.policy}-{row.size}"] = float(row.value)
-        first[f"{row.policy}-low-{row.size}"] = float(row.low)
+    first, second = list_values(table), {}
     for size, played in other.items():
         base = played["index"].outcome.weeks
         for name, service in played.items():
@@ -463,11 +465,11 @@ def compare_traces(
         f"this page plays, and {names[1]}.",
     )
     same = [name for name in FINDINGS if found[0][name] == found[1][name]]
-    facts: dict[str, float] = {f"other-{name}": value for name, value in found[1].items()}
     best = best_rules(second)
+    facts: dict[str, float] = {"same": len(same), "findings": len(FINDINGS)}
+    facts |= {"other-index-first": found[1]["index-first"]}
     facts |= {f"other-best-{size}": best[size] for size in SIZES}
     facts |= {f"other-forgetting-{size}": second[f"forgetting-{size}"] for size in SIZES}
-    facts |= {"same": len(same), "findings": len(FINDINGS), "all-same": found[0] == found[1]}
     save_values("arena", facts)
 
 

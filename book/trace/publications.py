@@ -38,6 +38,10 @@ LABELS = {
     "oracle": "index, test-period rates",
     "feed": "index that sees contents",
 }
+#: Policies, and a bound, whose ratio to the index sentences name at each budget.
+QUOTED = (
+    "clairvoyant", "entry", "even", "feed", "fixed", "forgetting", "oracle", "robin", "shrunk",
+)  # fmt: skip
 KINDS = {"upload": "uploads", "commit": "commits"}
 
 
@@ -98,7 +102,7 @@ def compare_with_index(
 ) -> pd.DataFrame:
     """Return each policy's reward over the index with trained rates, with block-bootstrap 95%.
 
-    Also saves the numbers, and those of the two bounds.
+    With two bounds. Also saves the numbers that sentences name.
     """
     rows = []
     for size, played in outcomes.items():
@@ -107,35 +111,41 @@ def compare_with_index(
             ratio, low, high = ratio_interval(outcome.weeks, base, weights)
             by_phase = outcome.weekly.sum(axis=1) / played["index"].weekly.sum(axis=1)
             rows.append((size, budget, key, ratio, low, high, np.ptp(by_phase), outcome.used))
-            if key != "index":
-                interval = (low, high)
-                id = f"publications-{key}-{size}"
-                save_value(id, ratio, interval=interval, replications=len(weights))
-        hours = base.size * WEEK / HOUR
-        index = base.sum() / hours
+        index = base.sum() / (base.size * WEEK / HOUR)
         sources = every[size].sources(every[size].tested)
         bounds = {
             "relaxed": relaxed_bound(sources, budget)[0],
             "clairvoyant": float(every[size].clairvoyant().mean()),
         }
-        facts = {key: bound / index for key, bound in bounds.items()} | {
-            "nutch-used": played["nutch"].used,
-            "feed-used": played["feed"].used,
-            "budget": budget,
-            "round": len(sources) / budget,  # hours between visits
-        }
-        save_values("publications", {f"{key}-{size}": value for key, value in facts.items()})
         rows += [(size, budget, k, b / index, *[np.nan] * 4) for k, b in bounds.items()]
     columns = ["size", "budget", "policy", "ratio", "low", "high", "phases", "used"]
     table = pd.DataFrame(rows, columns=columns)
-    by_policy = table.set_index(["policy", "size"])["ratio"]
-    save_value("publications-greedy-loss-middle", 1 - by_policy["greedy", "middle"])
-    save_value("publications-robin-gain", 1 / by_policy["robin", "small"])
+    by_policy = table.set_index(["policy", "size"])
+    ratio, used = by_policy["ratio"], by_policy["used"]
+    facts = {f"{policy}-{size}": ratio[policy, size] for policy in QUOTED for size in outcomes}
     for size in outcomes:
-        save_value(f"publications-stale-{size}", 1 - 1 / by_policy["oracle", size])
-    save_value("publications-forgetting-gain", by_policy["forgetting"].min() - 1)
-    save_value("publications-forgetting-gain-large", by_policy["forgetting"].max() - 1)
+        facts[f"budget-{size}"] = every[size].budget
+        facts[f"feed-used-{size}"] = used["feed", size]
+        facts[f"stale-{size}"] = 1 - 1 / ratio["oracle", size]
+    for size in ("small", "large"):
+        facts[f"nutch-used-{size}"] = used["nutch", size]
+        facts[f"round-{size}"] = len(every[size].trace) / every[size].budget  # hours between visits
+    facts |= {
+        "lambdacrawl-middle": ratio["lambdacrawl", "middle"],
+        "is-ping-first": ping_is_first(ratio[:, "small"]),
+        "greedy-loss-middle": 1 - ratio["greedy", "middle"],
+        "robin-gain": 1 / ratio["robin", "small"],
+        "forgetting-gain": ratio["forgetting"].min() - 1,
+        "forgetting-gain-large": ratio["forgetting"].max() - 1,
+    }
+    save_values("publications", facts)
     return table
+
+
+def ping_is_first(ratio: pd.Series) -> bool:
+    """Whether seeing contents gains more than twice what any other policy gains, by policy."""
+    others = ratio[[key for key in LABELS if key not in {"index", "feed"}]]
+    return bool(ratio["feed"] - 1 > 2 * (others.max() - 1))
 
 
 FINDINGS = {
@@ -198,8 +208,7 @@ def compare_traces(
         )
         for parts in ([publications(kind) for kind in KINDS], [trace])
     ]
-    # The least p that so many surrogates can give, from both sides.
-    least = 2 / (surrogates + 1) * (1 + 1e-9)
+    least = find_least_p(surrogates)
     found = [find(first, largest[0] <= least), find(again, largest[1] <= least)]
     frame = pd.DataFrame(
         [
@@ -215,10 +224,10 @@ def compare_traces(
     )
     same = sum(found[0][name] == found[1][name] for name in FINDINGS)
     facts: dict[str, float | bool] = {"findings": len(FINDINGS), "same": same, "own-second": own}
-    facts["second-sources"] = len(trace)
-    for policy in ("fixed", "robin", "forgetting", "feed"):
+    facts |= {"second-sources": len(trace), "second-robin": found[1]["robin"]}
+    for policy in ("fixed", "robin", "forgetting"):
         facts |= {f"second-{policy}-{size}": again[policy, size] for size in SIZES}
-    save_values("publications", facts | {f"second-{n}": v for n, v in found[1].items()})
+    save_values("publications", facts)
 
 
 def assume_half_lives(trace: Trace, begin: int, end: int, seed: int) -> dict[str, Floats]:
@@ -243,7 +252,7 @@ def assume_half_lives(trace: Trace, begin: int, end: int, seed: int) -> dict[str
 
 
 def tabulate_data(names: Sequence[str]) -> pd.DataFrame:
-    """Return sources, items, period and inequality of each part of the trace; save the counts."""
+    """Return sources, items, period and inequality of each part of the trace."""
     rows = {}
     for name in names:
         trace = publications(name)
@@ -257,8 +266,7 @@ def tabulate_data(names: Sequence[str]) -> pd.DataFrame:
             "largest": int(counts[0]),
             "share of the busiest ten": f"{counts[:10].sum() / counts.sum():.0%}",
         }
-        save_value(f"publications-{name}-sources", len(trace))
-        save_value(f"publications-{name}-items", trace.time.size)
+    save_value("publications-both-sources", rows["both"]["sources"])
     return pd.DataFrame(rows).T
 
 
@@ -268,13 +276,19 @@ def compare_with_poisson(number: int, seed: int) -> pd.DataFrame:
     for number_of_kind, kind in enumerate(KINDS):
         rng = np.random.default_rng([seed, 1, number_of_kind])
         table = compare_with_surrogates(publications(kind), number, rng)
-        for name, row in table.iterrows():
-            key = str(name).replace(", ", "-").replace(" ", "-")
-            save_value(f"publications-{kind}-{key}", row["trace"])
-            save_value(f"publications-{kind}-{key}-high", row["high"])
-        save_value(f"publications-{kind}-largest-p", table["p"].max())
+        for name in ("day", "drift", "fano, a week", "short gaps"):
+            key = name.replace(", ", "-").replace(" ", "-")
+            save_value(f"publications-{kind}-{key}", table["trace"][name])
         tables[KINDS[kind]] = table
-    return pd.concat(tables, names=["kind"])
+    both = pd.concat(tables, names=["kind"])
+    save_value("publications-commit-short-gaps-high", both["high"]["commits", "short gaps"])
+    save_value("publications-is-not-poisson", both["p"].max() <= find_least_p(number))
+    return both
+
+
+def find_least_p(surrogates: int) -> float:
+    """Return the least p that so many surrogates can give, from both sides, with room to round."""
+    return 2 / (surrogates + 1) * (1 + 1e-9)
 
 
 def choose_memories(
@@ -349,7 +363,7 @@ def tabulate_objectives(table: pd.DataFrame, size: str) -> pd.DataFrame:
 def check_campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
     """Compare what visits collected with Campbell's formula at the rates of the test period."""
     rows = {}
-    for size, experiment in every.items():
+    for experiment in every.values():
         trained = experiment.sources(experiment.trained)
         policies: dict[str, Policy] = {
             "index": WhittlePolicy(trained),
@@ -364,11 +378,20 @@ def check_campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
             hours = (experiment.end - experiment.split) / experiment.period
             collected = experiment.replayed(visits).weeks.sum() / hours
             column[LABELS[key]] = collected / expected_reward(visits, truth, warm_up=before)
-            save_value(f"publications-campbell-{key}-{size}", column[LABELS[key]])
         rows[f"{pluralise(experiment.budget, 'visit')} an hour"] = column
     table = pd.DataFrame(rows)
     save_value("publications-campbell-worst", float(np.abs(table.to_numpy() - 1).max()))
+    save_value("publications-is-campbell-robin-worst", robin_is_worst(table))
     return table
+
+
+def robin_is_worst(campbell: pd.DataFrame) -> bool:
+    """Whether the formula is furthest off for round robin at the smallest budget.
+
+    `campbell`: collected over expected, a policy a row, and a budget a column, ascending.
+    """
+    off = (campbell - 1).abs()
+    return bool(off.stack().idxmax() == (LABELS["robin"], off.columns[0]))
 
 
 def compare_kinds(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFrame:
@@ -394,7 +417,8 @@ def compare_kinds(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFr
             column = {}
             for key, outcome in others.items():
                 ratio, low, high = ratio_interval(outcome.weeks, base, weights)
-                save_value(f"publications-{kind}-{key}-{size}", ratio)
+                if key == "oracle" or (kind, key, size) == ("upload", "robin", "large"):
+                    save_value(f"publications-{kind}-{key}-{size}", ratio)
                 column[LABELS[key]] = format_interval(ratio, low, high)
             rows[label, f"{budget} an hour"] = column
     return pd.DataFrame(rows).T
@@ -433,8 +457,8 @@ def vary_half_lives(
 ) -> pd.DataFrame:
     """Repeat the main comparisons under other rules for half-lives."""
     rules = assume_half_lives(experiment.trace, experiment.begin, experiment.split, seed)
-    rows = {}
-    for number_of_rule, (rule, hours) in enumerate(rules.items()):
+    rows, ratios = {}, {}
+    for rule, hours in rules.items():
         other = replace(experiment, half_life=hours)
         trained = other.sources(other.trained)
         even = FrequencyPolicy(lambdacrawl(other.sources(other.shrunk), other.budget).frequency)
@@ -447,13 +471,34 @@ def vary_half_lives(
             "oracle": other.by_age(WhittlePolicy(other.sources(other.tested))),
             "feed": replay_observing(other),
         }
-        column = {}
-        for key, outcome in others.items():
-            ratio, low, high = ratio_interval(outcome.weeks, base, weights)
-            save_value(f"publications-rule-{number_of_rule}-{key}", ratio)
-            column[LABELS[key]] = format_interval(ratio, low, high)
-        rows[rule] = column
+        found = {key: ratio_interval(o.weeks, base, weights) for key, o in others.items()}
+        ratios[rule] = {key: ratio for key, (ratio, _, _) in found.items()}
+        rows[rule] = {LABELS[key]: format_interval(*numbers) for key, numbers in found.items()}
+    _save_half_lives(pd.DataFrame(ratios).T)
     return pd.DataFrame(rows).T.rename_axis("half-life")
+
+
+def _save_half_lives(ratios: pd.DataFrame) -> None:
+    """Save what sentences name of the ratios to the index, a rule for half-lives a row."""
+    for number, rule in ((0, "6 hours"), (2, "a week")):
+        for key in ("robin", "feed", "fixed"):
+            save_value(f"publications-rule-{number}-{key}", ratios[key][rule])
+    facts = {"even-lowest": ratios["even"].min(), "even-highest": ratios["even"].max()}
+    facts |= {"is-order-stays": orders_agree(ratios)}
+    facts |= {"is-robin-moves-most": robin_moves_most(ratios)}
+    save_values("publications", facts)
+
+
+def orders_agree(ratios: pd.DataFrame) -> bool:
+    """Whether all rules for half-lives put the policies in one order, LambdaCrawl's rates apart."""
+    ranks = ratios.drop(columns="even").rank(axis="columns")
+    return bool((ranks == ranks.iloc[0]).all(axis=None))
+
+
+def robin_moves_most(ratios: pd.DataFrame) -> bool:
+    """Whether round robin's reward changes by the largest factor from 6 hours to a week."""
+    factors = np.log(ratios.loc["a week"] / ratios.loc["6 hours"]).abs()
+    return bool(factors[["robin", "feed", "fixed"]].idxmax() == "robin")
 
 
 def vary_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) -> pd.DataFrame:
@@ -467,8 +512,7 @@ def vary_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) ->
             experiment.by_age(policy).weeks.sum() / right
         )
     lost = {float(f): 1 - r for f, r in zip(factors, rows.values(), strict=True)}
-    facts = {"double": lost[2.0], "half": lost[0.5], "worst": max(lost.values())}
-    save_values("publications-half-life", facts)
+    save_values("publications-half-life", {"double": lost[2.0], "half": lost[0.5]})
     rng = np.random.default_rng([seed, 5])
     values = []
     for _ in range(5):
@@ -497,48 +541,23 @@ def collect_predicates(v: Mapping[str, float]) -> dict[str, bool]:
     def falls(key: str) -> bool:
         return bool((np.diff(sizes(key)) < 0).all())
 
-    others = [key for key in LABELS if key not in {"index", "feed"}]
-    near = max(np.abs(sizes(f"campbell-{key}") - 1).max() for key in ("index", "fixed", "greedy"))
-    robin = np.abs(sizes("campbell-robin") - 1)
     increasing = bool((np.diff(sizes("budget")) > 0).all())
-    outside = 2 / (v["surrogates"] + 1) * (1 + 1e-9)
     return {
-        "not-poisson": max(v["upload-largest-p"], v["commit-largest-p"]) <= outside,
         "tie": bool((np.abs(sizes("fixed") - 1) < TIE).all()),
-        "greedy-loses": v["greedy-middle"] < 1 - TIE,
+        "greedy-loses": v["greedy-loss-middle"] > TIE,
         "entry-is-robin": bool((np.abs(sizes("entry") / sizes("robin") - 1) < 0.1).all()),
-        "campbell-robin-worst": increasing and robin.argmax() == 0 and robin[0] > near,
         "stale-falls": increasing and falls("upload-oracle"),
         "curse-holds": v["curse"] < v["rest"],
         "prior-little": bool((np.abs(sizes("shrunk") - 1) < TIE).all()),
         "forgetting-helps": bool((sizes("forgetting") > 1).all()),
         "memory-falls": increasing and bool((np.diff(sizes("memory")) <= 0).all()),
-        "order-stays": orders_agree(v),
         "longer-is-safer": v["half-life-double"] < v["half-life-half"],
         "values-matter": v["values-unknown"] > max(v["half-life-double"], v["half-life-half"]),
-        "ping-first": v["feed-small"] - 1 > 2 * (max(v[f"{key}-small"] for key in others) - 1),
-        "robin-moves-most": robin_moves_most(v),
         "two-objectives": v["harmonic-even-middle"] < v["harmonic-index-middle"]
         and v["even-middle"] < 1,
         "robin-is-fresh": v["harmonic-robin-middle"] < 1.25 * v["harmonic-even-middle"]
         and v["robin-middle"] < MUCH_LESS * v["even-middle"],
     }
-
-
-def orders_agree(v: Mapping[str, float]) -> bool:
-    """Whether all rules for half-lives put the policies in one order, LambdaCrawl's rates apart."""
-    keys = ("fixed", "forgetting", "robin", "oracle", "feed")
-    rules = {name.split("-")[1] for name in v if name.startswith("rule-")}
-    orders = {tuple(sorted(keys, key=lambda k: v[f"rule-{rule}-{k}"])) for rule in rules}
-    return len(orders) == 1
-
-
-def robin_moves_most(v: Mapping[str, float]) -> bool:
-    """Whether round robin's reward changes by the largest factor from 6 hours to a week."""
-    factors = {
-        k: abs(np.log(v[f"rule-2-{k}"] / v[f"rule-0-{k}"])) for k in ("robin", "feed", "fixed")
-    }
-    return max(factors, key=lambda k: factors[k]) == "robin"
 
 
 def save_predicates() -> None:
@@ -547,12 +566,9 @@ def save_predicates() -> None:
     save_values(
         "publications-is", {n: bool(holds) for n, holds in collect_predicates(numbers).items()}
     )
-    evens = [numbers[f"rule-{rule}-even"] for rule in range(5)]
     stale = [numbers[f"stale-{size}"] for size in SIZES]
     shares = [numbers[f"feed-{size}"] / numbers[f"clairvoyant-{size}"] for size in SIZES]
     facts = {
-        "even-lowest": min(evens),
-        "even-highest": max(evens),
         "stale-most": max(stale),
         "stale-least": min(stale),
         "feed-of-bound": min(shares),

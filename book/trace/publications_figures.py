@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -230,10 +231,14 @@ def draw_objectives(
         for key, outcome in played.items():
             fresh, ratio = 1 - outcome.stale, outcome.weeks.sum() / base
             rows.append((size, every[size].budget, key, ratio, fresh, outcome.harmonic))
-            save_value(f"publications-fresh-{key}-{size}", fresh)
-            save_value(f"publications-harmonic-{key}-{size}", outcome.harmonic)
     columns = ["size", "budget", "policy", "value", "fresh", "penalty"]
     table = pd.DataFrame(rows, columns=columns)
+    by_policy = table.set_index(["policy", "size"])
+    for key, size in product(("index", "even"), ("middle", "large")):
+        save_value(f"publications-fresh-{key}-{size}", by_policy["fresh"][key, size])
+    save_value("publications-fresh-forgetting-large", by_policy["fresh"]["forgetting", "large"])
+    for key in ("index", "even", "robin"):
+        save_value(f"publications-harmonic-{key}-middle", by_policy["penalty"][key, "middle"])
     markers = {
         "index": "o",
         "fixed": "s",
