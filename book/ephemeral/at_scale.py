@@ -20,8 +20,8 @@ from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.observed import ObservedScheduler
-from analysis.ephemeral.sources import Sources
-from scorecard import COLOURS, add_legend, add_panels, ink, save_figure
+from analysis.ephemeral.sources import Sources, four_sources
+from scorecard import COLOURS, add_legend, add_panels, fold_names, ink, save_figure
 
 Ages = NDArray[np.int64]
 
@@ -131,6 +131,57 @@ def compare_with_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
 
 
 # Figures
+
+
+def draw_calendar(budget: int = 2, epochs: int = 15) -> None:
+    """Draw when the report's four sources are crawled, and when each falls due again."""
+    sources = four_sources()
+    scheduler, age = Scheduler(sources, budget, spread_ages(sources, budget)), np.arange(1, epochs)
+    crawled = [scheduler.crawl()[0] for _ in range(epochs)]
+    times = [[t for t in range(epochs) if i in crawled[t]] for i in range(len(sources))]
+    gaps = [np.diff(time) for time in times]
+    # The threshold is the lowest index of these crawls, so that each source was due when crawled.
+    index = whittle_index_at_age(sources, age[:, None] * np.ones(len(sources), np.int64))
+    lowest = min(index[gap - 1, i].min() for i, gap in enumerate(gaps) if gap.size)
+    due = (index < lowest).sum(axis=0) + 1
+    rows = pd.DataFrame(
+        [(i + 1, t, t + due[i]) for i, time in enumerate(times) for t in time],
+        columns=["source", "crawled", "due"],
+    )
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        asleep = {"color": ink(), "linewidth": 1, "linestyle": ":"}
+        awake = {"color": COLOURS[1], "linewidth": 5, "alpha": 0.6}
+        for i, time in enumerate(times):
+            ends = np.array([*time[1:], epochs])
+            first = np.minimum(np.array(time) + due[i], ends)
+            axis.hlines(np.full(len(time), i), time, first, **asleep)
+            axis.hlines(np.full(len(time), i), first, ends, **awake)
+        look = {"color": COLOURS[0], "markersize": 7, "zorder": 3, "label": "crawled"}
+        axis.plot(rows["crawled"], rows["source"] - 1, "o", **look)
+        axis.plot([], [], **asleep, label="in the bucket of its due epoch")
+        axis.plot([], [], **awake, label="due and waiting")
+        names = [f"source {i}, due at age {k}" for i, k in enumerate(due, start=1)]
+        axis.set_yticks(range(len(sources)), fold_names(figure, names))
+        axis.set(xlabel="epoch", xticks=range(0, epochs, 2))
+        axis.set(xlim=(-0.3, epochs), ylim=(len(sources) - 0.5, -0.5))
+        axis.grid(axis="y", visible=False)
+        add_legend(figure)
+        return rows
+
+    delay = f"{due.min()} to {due.max()} epochs"
+    save_figure(
+        "at-scale-calendar",
+        draw,
+        "The calendar of the report's four sources. A crawl puts a source into the bucket of the "
+        f"epoch at which it falls due, {delay} later, and until then no work is done for it. At "
+        f"each epoch the {budget} largest indices among those that are due are crawled.",
+        "A line of epochs for each source, with dots at its crawls. After each crawl a dotted "
+        f"stretch of {delay} leads to the epoch at which it falls due, and a thick one from there "
+        "to the next crawl.",
+        height=2.6,
+    )
 
 
 #: Ways to run an epoch, as measured/scale.csv calls them: label, marker and line.

@@ -19,8 +19,10 @@ from analysis.ephemeral.timetables.copies import (
     enough_copies,
     two_level,
 )
-from scorecard import COLOURS, add_legend, add_panels, ink, save_figure
+from scorecard import COLOURS, add_legend, add_panels, ink, is_narrow, save_figure
 
+#: Sources in the picture of the two levels, at most.
+MOST_SHOWN = 6
 #: Loss below which a reward counts as the bound itself.
 EXACT = 1e-11
 
@@ -90,6 +92,53 @@ def collect_loss_values(frame: pd.DataFrame) -> dict[str, float]:
 
 
 _FLOOR = 1e-7
+
+
+def draw_two_levels(sources: Sources, budget: int, copies: int = 3, epochs: int = 15) -> None:
+    """Draw which copies are crawled at each epoch, the copies of a source side by side."""
+    plan = two_level(sources, budget, copies)
+    counts = plan.counts[:, np.arange(epochs) % plan.counts.shape[1]]
+    shown = np.flatnonzero(counts.any(axis=1))[:MOST_SHOWN]
+    # The copy that has waited longest is the next in turn.
+    parts = [np.repeat(np.arange(epochs), counts[i]) for i in shown]
+    rows = pd.concat(
+        pd.DataFrame({"source": i + 1, "copy": np.arange(len(part)) % copies + 1, "epoch": part})
+        for i, part in zip(shown, parts, strict=True)
+    )
+    ranks = rows["source"].map({i + 1: rank for rank, i in enumerate(shown)})
+    places = ranks * (copies + 1) + rows["copy"] - 1
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for rank, colour in zip(range(len(shown)), COLOURS, strict=False):
+            chosen = ranks == rank
+            look = {"color": colour, "markersize": 5 if is_narrow(figure) else 6}
+            axis.plot(rows["epoch"][chosen], places[chosen], "s", **look)
+        middle = np.arange(len(shown)) * (copies + 1) + (copies - 1) / 2
+        axis.set_yticks(middle, [f"source {i + 1},\n{copies} copies" for i in shown])
+        axis.set(xlabel="epoch", xticks=range(0, epochs, 2))
+        axis.invert_yaxis()
+        axis.grid(axis="y", visible=False)
+        return rows
+
+    drawn = f" Drawn are the first {len(shown)} sources that are crawled."
+    rest = drawn if counts.any(axis=1).sum() > len(shown) else ""
+    first, last = counts.min(axis=1)[shown], counts.max(axis=1)[shown]
+    numbers = ", ".join(
+        f"{low} of source {i + 1}" if low == high else f"{low} to {high} of source {i + 1}"
+        for i, low, high in zip(shown, first, last, strict=True)
+    )
+    save_figure(
+        "many-copies-levels",
+        draw,
+        "The first level says how many copies of each source an epoch crawls, and the second takes "
+        f"those that have waited longest, so that copies take turns. Here each source has {copies} "
+        f"copies, and the budget is {copies * budget} crawls an epoch.{rest}",
+        f"A grid of epochs and copies with a square where a copy is crawled. Of the {copies} "
+        f"copies an epoch crawls: {numbers}. Within a source the squares go round from copy to "
+        "copy.",
+        height=3.2,
+    )
 
 
 def draw_losses(frame: pd.DataFrame) -> None:
