@@ -454,8 +454,8 @@ def draw_window(ages: Floats, memory: float, items: float, hours: float) -> None
         axis.vlines(inner, 0, np.exp(-inner / memory), color=COLOURS[0], linewidth=1.4)
         look = {"color": COLOURS[0], "label": f"items that count: {items:.3g}"}
         axis.plot(inner, np.exp(-inner / memory), "o", **look)
-        look = {"color": COLOURS[1], "markersize": 8, "label": "border item: not counted"}
-        axis.plot(border, np.exp(-border / memory), "D", **look)
+        look = {"color": COLOURS[1], "label": "border item: not counted"}
+        axis.plot(border, np.exp(-border / memory), "D", markersize=8, **look)
         axis.set(xlabel="age of an item at the fetch (hours)", ylabel="weight")
         axis.set(xlim=(0, 1.04 * border), ylim=(0, 1.1))
         add_legend(figure)

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.joint import MOST_JOINT_STATES
 from analysis.restarts.policies import RestartBandit
 from analysis.restarts.whittle.definition import (
     SubsidisedSolution,
@@ -26,6 +25,7 @@ from scorecard import (
     claim,
     differ_as_formatted,
     ink,
+    is_narrow,
     save_figure,
     save_table,
     save_value,
@@ -179,6 +179,8 @@ def claims(
 # Figures
 
 
+#: Least probability of a transition that is drawn.
+FAINT = 0.02
 #: How the page calls the policies of `analysis.restarts.systems`.
 NAMES = {
     "index": "highest index, ties to the lower arm",
@@ -188,40 +190,58 @@ NAMES = {
 }
 
 
-def draw_states(most: int = 100) -> None:
-    """Draw how many states one problem has, and many."""
-    counts = np.arange(1, most + 1)
-    joint, apart = 3.0**counts, 3.0 * counts
-    reach = int(np.log(MOST_JOINT_STATES) / np.log(3))
-    look = {"color": COLOURS[1], "linestyle": "--"}
+def draw_arm(arm: RestartArm) -> None:
+    """Draw the states of an arm as dots and its transitions as arrows, the likelier the thicker.
+
+    Transitions less likely than `FAINT` are left out.
+    """
+    chances = {"passive": arm.passive, "active": np.tile(arm.reset, (arm.states, 1))}
+    moves = pd.DataFrame(
+        [
+            {"action": action, "from": x + 1, "to": y + 1, "probability": chance}
+            for action, kernel in chances.items()
+            for (x, y), chance in np.ndenumerate(kernel)
+            if x != y and chance >= FAINT
+        ]
+    )
+    looks = {"passive": (COLOURS[0], "-", 0.35), "active": (COLOURS[1], "--", 0.25)}
+    widest = moves.groupby("action")["probability"].max()
 
     def draw(figure: Figure) -> pd.DataFrame:
+        if is_narrow(figure):
+            figure.set_figheight(2.2)
         (axis,) = add_panels(figure)
-        axis.semilogy(counts, joint, color=COLOURS[0], label="one problem for all machines")
-        axis.semilogy(counts, apart, **look, label="one problem for each machine")
-        axis.axhline(MOST_JOINT_STATES, color=ink(), linewidth=1, linestyle=":")
-        axis.annotate(
-            "largest joint problem that the library accepts",
-            (most, MOST_JOINT_STATES),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="right",
-        )
-        axis.set(xlabel="machines with 3 states each", ylabel="states in all", xlim=(0, most + 1))
+        for action, start, end, chance in moves.itertuples(index=False):
+            colour, style, bend = looks[action]
+            axis.annotate("", (end, 0), (start, 0), arrowprops={
+                "arrowstyle": "-|>", "color": colour, "linestyle": style, "shrinkA": 7,
+                "linewidth": 0.5 + 1.2 * chance / widest[action], "shrinkB": 7,
+                "connectionstyle": f"arc3,rad={-bend}",
+            })  # fmt: skip
+        states = np.arange(1, arm.states + 1)
+        axis.plot(states, 0 * states, "o", color=ink(), markersize=9, zorder=3)
+        for (colour, style, _), name in zip(
+            looks.values(), ("passive: it wears", "active: it is repaired"), strict=True
+        ):
+            axis.plot([], [], style, color=colour, label=name)
+        axis.set(xlabel="state of the machine, from new to worn out", xticks=states, yticks=[])
+        axis.set(xlim=(0.6, arm.states + 0.4), ylim=(-1, 1))
+        axis.grid(visible=False)
+        axis.spines["left"].set_visible(False)
         add_legend(figure)
-        return pd.DataFrame({"machines": counts, "joint": joint, "apart": apart})
+        return moves
 
     save_figure(
-        "restart-model-states",
+        "restart-model-arm",
         draw,
-        caption=f"The curse of dimensionality: the joint problem of {most} machines has "
-        f"${joint[-1] / 1e47:.2f} \\times 10^{{47}}$ states, a problem for each of them "
-        f"{apart[-1]:.0f} together. The library solves joint problems of at most "
-        f"{MOST_JOINT_STATES} states, here {reach} machines.",
-        alt="On a logarithmic axis the number of joint states is a steep straight line that passes "
-        f"what the library accepts after {reach} machines; the number of states of separate "
-        "problems stays below a thousand.",
-        height=3.2,
+        "The first machine of the system below. A passive epoch moves it by its kernel (the "
+        "likelier, the thicker; staying is not drawn); an active one makes it new, from every "
+        f"state alike. A new machine wears in a passive epoch with probability "
+        f"{1 - arm.passive[0, 0]:.2g}.",
+        f"{arm.states} dots in a row, from new to worn out. Solid arrows lead from each state to "
+        "those that a passive epoch moves it to; dashed arrows below lead from every state back to "
+        "the first.",
+        height=2.8,
     )
 
 
