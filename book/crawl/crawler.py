@@ -34,7 +34,6 @@ from analysis.results import Estimate
 from analysis.sweep import sweep
 from analysis.trace.frequencies import best_fixed_frequencies, lambdacrawl
 from scorecard import format_plus_minus, save_data, save_table, save_value, save_values
-from scorecard.record import read_saved_numbers
 
 DAY = 86_400
 """Seconds in an epoch of these crawls: Nutch's defaults are made for days."""
@@ -344,21 +343,14 @@ def compare_policies(
     expected = predict_values(sources, budget, runs["index"].shape[2], warm_up)
     bound = relaxed_bound(sources, budget)[0] / budget
     save_value("crawler-bound", bound)
+    save_value("crawler-nutch-limit", 100 * np.log(1.4) / (np.log(1.4) + np.log(1.25)))
     rows = []
     for name, policy in POLICIES.items():
-        after, short = runs[policy][:, :, warm_up:], f"crawler-{SHORT[name]}"
+        after = runs[policy][:, :, warm_up:]
         estimate = Estimate.of(value_per_place(runs[policy], warm_up, budget))
         fetches, total_fetches = float(after[:, 1].mean()), float(after[:, 1].sum())
         unchanged = float(after[:, 2].sum()) / total_fetches if total_fetches else np.nan
-        save_value(
-            short, estimate.value, interval=estimate.interval, replications=estimate.replications
-        )
-        save_value(f"{short}-share", 100 * estimate.value / bound)
-        save_value(f"{short}-fetched", total_fetches > 0)
-        save_value(
-            f"{short}-304", 100 * unchanged if total_fetches else 0.0
-        )  # shown only where it fetched
-        save_value(f"{short}-fetches", fetches)
+        save_value(f"crawler-{SHORT[name]}-share", 100 * estimate.value / bound)
         per_site = value_per_fetch(runs[policy], warm_up)
         per_fetch = float(per_site[~np.isnan(per_site)].mean()) if total_fetches else np.nan
         model = expected.get(policy, np.nan)
@@ -367,6 +359,14 @@ def compare_policies(
     columns = ["policy", "value", "low", "high", "expected", "fetches", "share_304", "per_fetch"]
     _save_ratio(runs, expected, warm_up)
     table = pd.DataFrame(rows, columns=columns).assign(bound=bound)
+    by_policy = table.set_index(table["policy"].map(SHORT))
+    for short in ("index", "robin", "nutch"):  # nutch's is shown only where it fetched
+        save_value(f"crawler-{short}-304", 100 * by_policy["share_304"].fillna(0.0)[short])
+    save_value("crawler-nutch-fetches", by_policy["fetches"]["nutch"])
+    save_value("crawler-nutch-fetched", bool(by_policy["fetches"]["nutch"] > 0))
+    fixed_of_index = by_policy["value"]["fixed"] / by_policy["value"]["index"]
+    save_value("crawler-fixed-of-index", fixed_of_index)
+    save_value("crawler-fixed-close", bool(abs(fixed_of_index - 1) < 0.03))
     modelled = table[table["policy"].map(POLICIES) != "learned_index"].dropna(subset="expected")
     save_value(
         "crawler-off", 100 * float((modelled["value"] / modelled["expected"] - 1).abs().max())
@@ -423,21 +423,9 @@ def save_sites(runs: Mapping[str, Floats], warm_up: int, budget: int) -> None:
     )
 
 
-def save_predicates() -> None:
-    """Save what the page's sentences depend on."""
-    v = read_saved_numbers("crawler-")
-    save_value("crawler-fixed-of-index", v["fixed"] / v["index"])
-    save_value("crawler-fixed-close", abs(v["fixed"] / v["index"] - 1) < 0.03)
-    save_value("crawler-as-modelled", v["ratio-low"] <= v["ratio-expected"] <= v["ratio-high"])
-    save_value("crawler-loses-less", v["worst-value"] > 100 - v["worst"])
-    save_value("crawler-learners-differ", v["learner-gain-half"] > 0)
-    log_more, log_less = np.log(1.4), np.log(1.25)
-    save_value("crawler-nutch-limit", float(100 * log_more / (log_more + log_less)))
-
-
 def save_http(facts: Mapping[str, float]) -> None:
-    """Save the counts of `compare_with_http`."""
-    save_values("crawler-http", facts)
+    """Save two counts of `compare_with_http`."""
+    save_values("crawler-http", {name: facts[name] for name in ("fetches", "values")})
 
 
 def save_trouble(table: pd.DataFrame, outage: int) -> None:
@@ -446,7 +434,9 @@ def save_trouble(table: pd.DataFrame, outage: int) -> None:
     first, last = single.iloc[0], single.iloc[-1]
     hasty, patient = (table[table["faults"] == "outage"].iloc[number] for number in (0, 1))
     save_value("crawler-worst", 100 * last["share"])
-    save_value("crawler-worst-value", 100 * last["value"] / first["value"])
+    worst = 100 * last["value"] / first["value"]
+    save_value("crawler-worst-value", worst)
+    save_value("crawler-loses-less", bool(worst > 100 - 100 * last["share"]))
     save_value("crawler-worst-bound", 100 * last["bound"] / first["bound"])
     save_value("crawler-outage", outage)
     for name, row in (("hasty", hasty), ("patient", patient)):
@@ -461,9 +451,9 @@ def _save_ratio(runs: Mapping[str, Floats], expected: Mapping[str, float], warm_
     save_value(
         "crawler-ratio", ratio.value, interval=ratio.interval, replications=ratio.replications
     )
-    save_value("crawler-ratio-low", ratio.low)
-    save_value("crawler-ratio-high", ratio.high)
-    save_value("crawler-ratio-expected", expected["index"] / expected["round_robin"])
+    predicted = expected["index"] / expected["round_robin"]
+    save_value("crawler-ratio-expected", predicted)
+    save_value("crawler-as-modelled", bool(ratio.low <= predicted <= ratio.high))
 
 
 def save_learners(runs: pd.DataFrame) -> None:
@@ -509,3 +499,4 @@ def save_learners(runs: pd.DataFrame) -> None:
         "crawler-learner-gain", gain.value, interval=gain.interval, replications=len(with_items)
     )
     save_value("crawler-learner-gain-half", gain.half_width)
+    save_value("crawler-learners-differ", bool(gain.half_width > 0))

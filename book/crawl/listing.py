@@ -41,8 +41,8 @@ from scorecard import (
     save_data,
     save_figure,
     save_value,
+    save_values,
 )
-from scorecard.record import read_saved_numbers
 
 DAY = 86_400.0
 HISTORY = 400
@@ -273,7 +273,7 @@ EARLY = 40
 def compare_shares(
     runs: Mapping[str, Mapping[str, Floats]], days: Mapping[str, float]
 ) -> pd.DataFrame:
-    """Save the share of the index with known rates that each learner earns.
+    """Return the share of the index with known rates that each learner earns.
 
     One row a world, part of the crawl and learner: mean over runs with its interval; on the trace,
     whose crawls share their sources, with the smallest and the largest.
@@ -286,26 +286,13 @@ def compare_shares(
         for period, (begin, end) in parts.items():
             for name in [key for key in LEARNERS if key != "index"]:
                 shares_of_runs = compute_shares(values, name, begin, end)
-                rows.append(
-                    (
-                        world,
-                        period,
-                        name,
-                        *_save_share(f"listing-{world}-{period}-{name}", shares_of_runs),
-                    )
-                )
+                share = Estimate.of(shares_of_runs)
+                ends = share.interval
+                if world == "trace":
+                    ends = float(shares_of_runs.min()), float(shares_of_runs.max())
+                rows.append((world, period, name, share.value, *ends))
     columns = ["world", "part", "learner", "share", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _save_share(id: str, shares_of_runs: Floats) -> tuple[float, float, float]:
-    """Save the mean of some shares; return it and the ends of its interval or range."""
-    share = Estimate.of(shares_of_runs)
-    if id.startswith("listing-trace"):
-        save_value(id, share.value)
-        return share.value, float(shares_of_runs.min()), float(shares_of_runs.max())
-    save_value(id, share.value, interval=share.interval, replications=share.replications)
-    return share.value, share.low, share.high
 
 
 def tabulate_shares(table: pd.DataFrame, columns: Mapping[tuple[str, str], str]) -> pd.DataFrame:
@@ -368,24 +355,35 @@ def estimate_rates(
     return table
 
 
-def save_predicates() -> None:
-    """Save what the page's sentences depend on."""
-    v = read_saved_numbers("listing-")
-    for world in ("constant", "trace"):
-        sums = {period: max(v[f"{world}-{period}-{n}"] for n in ("ucb", "thompson"))
-                for period in ("early", "late")}  # fmt: skip
-        for period, best in sums.items():
-            save_value(f"listing-{world}-{period}-sums", best)
-            save_value(f"listing-{world}-{period}-wins", v[f"{world}-{period}-listing"] > best)
-    save_value("listing-counting-loses", v["constant-early-counting"] < v["constant-early-listing"])
-    save_value("listing-forgetting-helps", v["jump-half-forgetting"] > v["jump-half-listing"])
-    save_value(
-        "listing-forgetting-costs", v["constant-late-forgetting"] < v["constant-late-listing"]
+#: Shares that sentences name, by world, part and learner.
+QUOTED = (
+    "constant-early-counting", "constant-early-listing", "constant-late-listing",
+    "constant-late-forgetting", "jump-half-listing", "jump-half-forgetting", "lies-early-listing",
+    "trace-early-listing", "trace-late-listing", "trace-late-forgetting",
+)  # fmt: skip
+
+
+def save_numbers(table: pd.DataFrame) -> None:
+    """Save what the page's sentences depend on, from the table of `compare_shares`."""
+    v = table.set_index(table["world"] + "-" + table["part"] + "-" + table["learner"])["share"]
+    save_values("listing", v[[*QUOTED]].to_dict())
+    for world, period in itertools.product(("constant", "trace"), ("early", "late")):
+        sums = max(v[f"{world}-{period}-{name}"] for name in ("ucb", "thompson"))
+        save_value(f"listing-{world}-{period}-sums", sums)
+        if period == "early":
+            save_value(f"listing-{world}-early-wins", v[f"{world}-early-listing"] > sums)
+    counting, honest, lies = (
+        v[name]
+        for name in ("constant-early-counting", "constant-early-listing", "lies-early-listing")
     )
-    forgetting, all_ = (v[f"trace-late-{name}"] for name in ("forgetting", "listing"))
-    save_value("listing-trace-forgets-too-soon", forgetting < all_)
-    lies, honest = v["lies-early-listing"], v["constant-early-listing"]
-    save_value("listing-lies-between", v["constant-early-counting"] * 0.98 <= lies <= honest)
+    predicates = {
+        "counting-loses": counting < honest,
+        "lies-between": counting * 0.98 <= lies <= honest,
+        "forgetting-helps": v["jump-half-forgetting"] > v["jump-half-listing"],
+        "forgetting-costs": v["constant-late-forgetting"] < v["constant-late-listing"],
+        "trace-forgets-too-soon": v["trace-late-forgetting"] < v["trace-late-listing"],
+    }
+    save_values("listing", {name: bool(holds) for name, holds in predicates.items()})
 
 
 # Figures

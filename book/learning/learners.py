@@ -7,8 +7,9 @@ their square, so it keeps constant thresholds and linear features, and updates t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import product
 from math import comb
 from typing import Any
 
@@ -18,7 +19,7 @@ import pandas as pd
 from analysis.arrays import Floats
 from analysis.checks import check_kind, check_whole
 from analysis.ephemeral.arrivals import Utility
-from analysis.ephemeral.policies import RoundRobinPolicy
+from analysis.ephemeral.policies import Policy, RoundRobinPolicy
 from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.baselines import LARGEST_TABLE, AgeBlindUcb, JointQ, JointQOptions
@@ -272,11 +273,24 @@ def describe_leaders(runs: Mapping[str, Runs]) -> str:
 
 def save_comparisons(few: Sources, few_runs: Runs, larger: Sources, many_runs: Runs) -> None:
     """Save the numbers that the page quotes."""
-    for arms, runs, prefix in ((few, few_runs, ""), (larger, many_runs, "many-")):
-        budgets = sorted(runs)
-        for budget, ordinal in ((budgets[0], ""), (budgets[-1], "second-")):
-            _save_losses(runs[budget], prefix, ordinal)
-            _save_yardsticks(arms, budget, prefix, ordinal)
+    ends = [runs[budget] for runs in (few_runs, many_runs) for budget in (min(runs), max(runs))]
+    _save_losses(ends[0], "learners-{}-loss", ("blind", "ce", "lspe", "thompson", "ucw", "wq"))
+    _save_losses(ends[1], "learners-{}-second-loss", ("ce", "lspe", "ucw", "wq"))
+    _save_losses(ends[2], "learners-many-{}-loss", ("ce", "thompson"))
+    _save_losses(ends[3], "learners-many-{}-second-loss", ("ce",))
+    for ordinal, curves in zip(("", "second-"), ends[:2], strict=True):
+        save_value(f"learners-ce-{ordinal}half", 100 * curves[SHORT["ce"]].loss.half_width)
+    change = estimate_difference(ends[2][SHORT["ce"]], ends[2][SHORT["thompson"]])
+    save_value("learners-many-thompson-gain", 100 * change.value)
+    save_value("learners-many-thompson-gain-half", 100 * change.half_width)
+    robin_loss = measure_yardstick(few, RoundRobinPolicy(), min(few_runs))
+    save_value("learners-robin-loss", robin_loss)
+    save_value("learners-myopic-second-loss", measure_yardstick(few, "greedy", max(few_runs)))
+    for ordinal, budget in (("", min(many_runs)), ("second-", max(many_runs))):
+        loss = measure_yardstick(larger, "greedy", budget)
+        save_value(f"learners-many-myopic-{ordinal}loss", loss)
+        crawled = np.count_nonzero(long_run(larger, "whittle", budget).frequency)
+        save_value(f"learners-many-{ordinal}used", int(crawled))
     counted = [c for runs in (few_runs, many_runs) for row in runs.values() for c in row.values()]
     save_value("learners-all-runs", sum(len(c.expected) + len(c.diverged) for c in counted))
     save_value("learners-all-diverged", sum(len(c.diverged) for c in counted))
@@ -308,27 +322,22 @@ def save_repeated(few: Sources, runs: Mapping[str, LearningCurves]) -> None:
         save_value(f"learners-{name}-again", float(again))
 
 
-def _save_losses(runs: Mapping[str, LearningCurves], prefix: str, ordinal: str) -> None:
-    for short, name in SHORT.items():
-        if name not in runs or len(runs[name].expected) < 2:
-            continue
-        loss, key = runs[name].loss, f"learners-{prefix}{short}-{ordinal}"
-        ends = (100 * loss.low, 100 * loss.high)
-        save_value(f"{key}loss", 100 * loss.value, interval=ends, replications=loss.replications)
-        save_value(f"{key}half", 100 * loss.half_width)
-    change = estimate_difference(runs[SHORT["ce"]], runs[SHORT["thompson"]])
-    save_value(f"learners-{prefix}thompson-{ordinal}gain", 100 * change.value)
-    save_value(f"learners-{prefix}thompson-{ordinal}gain-half", 100 * change.half_width)
+def _save_losses(runs: Mapping[str, LearningCurves], id: str, names: Iterable[str]) -> None:
+    """Save the losses of learners that did not diverge; `id`: with {} for their short names."""
+    for short in names:
+        curves = runs.get(SHORT[short])
+        if curves is not None and len(curves.expected) > 1:
+            loss = curves.loss
+            save_value(
+                id.format(short), 100 * loss.value,
+                interval=(100 * loss.low, 100 * loss.high), replications=loss.replications,
+            )  # fmt: skip
 
 
-def _save_yardsticks(arms: Sources, budget: int, prefix: str, ordinal: str) -> None:
-    """Save what policies that know the parameters, or need none, lose in the long run."""
-    index = long_run(arms, "whittle", budget)
-    save_value(f"learners-{prefix}{ordinal}used", int(np.count_nonzero(index.frequency)))
-    for name, policy in (("robin", RoundRobinPolicy()), ("myopic", "greedy")):
-        earned = long_run(arms, policy, budget).average_reward
-        lost = max(100 * (1 - earned / index.average_reward), 0.0)
-        save_value(f"learners-{prefix}{name}-{ordinal}loss", lost)
+def measure_yardstick(arms: Sources, policy: str | Policy, budget: int) -> float:
+    """Return what a policy loses in the long run to the index policy, in %; none if it is ahead."""
+    index, other = (long_run(arms, p, budget).average_reward for p in ("whittle", policy))
+    return max(100 * (1 - other / index), 0.0)
 
 
 def _save_leaders(comparisons: list[Mapping[str, LearningCurves]]) -> None:
@@ -417,14 +426,12 @@ def save_hard_cases(table: pd.DataFrame, replications: int, limit: float) -> Non
     save_value("learners-hard-limit", limit)
     save_value("learners-memory-costs", memory_costs(table))
     save_value("learners-hard-replications", replications)
-    for row in iterate_rows(table):
-        name = f"learners-hard-{_slug(row.case)}-{_slug(row.learner)}"
-        save_value(name, 100 * row.regret, interval=(100 * row.low, 100 * row.high),
-                   replications=replications)  # fmt: skip
-
-
-def _slug(name: str) -> str:
-    return name.lower().replace(",", "").replace(" ", "-")
+    regret = table.set_index(["case", "learner"]).regret
+    quoted = [("born and dying", name) for name in ("Thompson", "Thompson with a memory")]
+    quoted += product(("born and dying", "empty start"), ("UCB", "UCB with a memory"))
+    for case, learner in quoted:
+        name = f"{case} {learner}".lower().replace(" ", "-")
+        save_value(f"learners-hard-{name}", 100 * float(regret[case, learner]))
 
 
 def tabulate_one_age(curves: dict[str, LearningCurves]) -> pd.DataFrame:
@@ -446,9 +453,10 @@ def save_one_age(curves: dict[str, LearningCurves]) -> None:
     replications, horizon = curves["ucb"].expected.shape
     save_value("learners-locked-rarest", float(ONE_AGE.arrival_rate.min()))
     save_value("learners-locked-most", float(ONE_AGE.arrival_rate.max()))
-    for key, name in WAYS.items():
-        save_value(f"learners-locked-{key}", float(rows["mean (%)"][name]))
-        save_value(f"learners-locked-{key}-worst", float(rows["largest (%)"][name]))
+    for key in ("ucb", "thompson"):
+        save_value(f"learners-locked-{key}", float(rows["mean (%)"][WAYS[key]]))
+    for key in ("ucb", "forced"):
+        save_value(f"learners-locked-{key}-worst", float(rows["largest (%)"][WAYS[key]]))
     save_table(
         "learners-locked",
         rows,

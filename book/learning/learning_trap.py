@@ -354,14 +354,10 @@ def _make_grid() -> tuple[Floats, Floats]:
 #: What the worked example takes for the decay factor of source 1.
 BELIEVED = 0.5
 
+#: Rules whose losses sentences name, by their names there.
 SHORT = {
     "UCB on the index": "ucb",
     "the estimate": "estimate",
-    "Whittle-index Q-learning": "q",
-    "UCWhittle": "ucwhittle",
-    "Thompson": "thompson",
-    "pairs": "pairs",
-    "gain and pairs": "gain",
     "draws and pairs": "draws",
     "items": "items",
 }
@@ -428,19 +424,21 @@ def _save_rules(table: pd.DataFrame, sets: int) -> None:
     horizons = table.groupby("rule").horizon.max()
     common = int(horizons.min())
     save_value("learning-trap-common", common)
-    for horizon, name in ((common, "loss"), (int(horizons.max()), "late")):
-        for row in table[table.horizon == horizon].to_dict("records"):
-            key = f"learning-trap-{SHORT[row['rule']]}-{name}"
-            ends = row["low"], row["high"]
-            save_value(key, row["mean"], interval=ends, replications=sets)
-            save_value(f"{key}-median", row["median"])
-            save_value(f"{key}-half", (row["high"] - row["low"]) / 2)
-    slopes = {short: slope(table, rule) for rule, short in SHORT.items()}
+    rows = table.set_index(["rule", "horizon"])
+    losses = {f"{short}-loss": rows.loc[(rule, common)] for rule, short in SHORT.items()}
+    losses["items-late"] = latest = rows.loc[("items", int(horizons.max()))]
+    for name, row in losses.items():
+        ends = row["low"], row["high"]
+        save_value(f"learning-trap-{name}", row["mean"], interval=ends, replications=sets)
+    for name in ("draws-loss", "items-late"):
+        half = (losses[name]["high"] - losses[name]["low"]) / 2
+        save_value(f"learning-trap-{name}-half", half)
+    save_value("learning-trap-draws-loss-median", losses["draws-loss"]["median"])
+    slopes = {short: slope(table, rule) for rule, short in SHORT.items() if short != "estimate"}
     grows = {short: bool(np.isfinite(value)) for short, value in slopes.items()}
     save_value("learning-trap-slopes", grows["ucb"] and grows["draws"])
     save_value("learning-trap-items-grows", grows["items"])
-    longest = table[(table.rule == "items") & (table.horizon == int(horizons.max()))]
-    save_value("learning-trap-items-ahead", bool(longest["mean"].item() < 0))
+    save_value("learning-trap-items-ahead", bool(latest["mean"] < 0))
     for short, value in slopes.items():
         save_value(f"learning-trap-{short}-slope", value if np.isfinite(value) else 0.0)
     means = table[table.horizon == common].set_index("rule")["mean"]

@@ -94,12 +94,13 @@ def test_numbers_of_the_page(saved):
     assert saved["learners-lspe-ran"] is True
     assert saved["learners-adaptive-leads"] is True
     assert saved["learners-ce-loss"] == pytest.approx(2.0)
-    assert saved["learners-thompson-second-loss"] == pytest.approx(2.0)
+    assert saved["learners-ce-second-loss"] == pytest.approx(5.0)
+    assert saved["learners-many-thompson-loss"] == pytest.approx(20.0)
     assert saved["learners-many-thompson-gain"] == pytest.approx(-10.0)
     assert (saved["learners-ce-ahead"], saved["learners-comparisons"]) == (3, 4)
     assert saved["learners-all-runs"] == 40
-    assert saved["learners-used"] == 2
-    assert saved["learners-robin-second-loss"] > saved["learners-myopic-second-loss"] > 0
+    assert saved["learners-many-used"] == 2
+    assert saved["learners-robin-loss"] > saved["learners-myopic-second-loss"] > 0
 
 
 def test_repeated_crawls_are_counted(saved):
