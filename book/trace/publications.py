@@ -224,9 +224,8 @@ def compare_traces(
     )
     same = sum(found[0][name] == found[1][name] for name in FINDINGS)
     facts: dict[str, float | bool] = {"findings": len(FINDINGS), "same": same, "own-second": own}
-    facts |= {"second-sources": len(trace), "second-robin": found[1]["robin"]}
-    for policy in ("fixed", "robin", "forgetting"):
-        facts |= {f"second-{policy}-{size}": again[policy, size] for size in SIZES}
+    facts |= {"second-sources": len(trace)}
+    facts |= {f"second-robin-{size}": again["robin", size] for size in SIZES}
     save_values("publications", facts)
 
 
@@ -417,7 +416,7 @@ def compare_kinds(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFr
             column = {}
             for key, outcome in others.items():
                 ratio, low, high = ratio_interval(outcome.weeks, base, weights)
-                if key == "oracle" or (kind, key, size) == ("upload", "robin", "large"):
+                if kind == "upload" and (key == "oracle" or (key, size) == ("robin", "large")):
                     save_value(f"publications-{kind}-{key}-{size}", ratio)
                 column[LABELS[key]] = format_interval(ratio, low, high)
             rows[label, f"{budget} an hour"] = column
