@@ -28,7 +28,7 @@
         names.sort((a, b) => value[a] - value[b]);
         const panel = book.panel(width, 68 + ROW * names.length, { range: [0, 1.12 * most], label: "value found / the index policy's" },
           { range: [0, names.length], label: "", ticks: [] }, 12);
-        panel.line([[1, 0], [1, names.length]], colour(6), { dash: "5 4", thick: 1.5 });
+        names.forEach((_, n) => panel.line([[1, n + 0.04], [1, n + 0.56]], colour(6), { dash: "5 4", thick: 1.5 })); // beside bars, not across names
         names.forEach((name, n) => {
           const row = names.length - n, shade = name === "feed" ? 2 : name in { index: 1, forgetting: 1, shrunk: 1 } ? 0 : 1;
           panel.label(0, row - 0.38, NAMES[name], { dx: 4 });
