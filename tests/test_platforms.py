@@ -66,6 +66,7 @@ def assert_the_same(found, expected, rtol):
         np.testing.assert_allclose(found[name], numbers, rtol, atol=1e-13, err_msg=name)
 
 
+@pytest.mark.sampled
 def test_sample_survives_interpreter_and_narrow_places(tmp_path):
     found = other(sys.executable, tmp_path / "answers.json", "narrow", SAMPLE)
     assert_the_same(found, answers(SAMPLE), 1e-12)

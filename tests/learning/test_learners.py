@@ -127,6 +127,7 @@ def test_certainty_equivalence_recovers_noiseless_parameters(exploration):
     np.testing.assert_allclose(learner.decay, SOURCES.decay, rtol=1e-2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("budget", "bound"), [(1, 1e-3), (2, 2e-3)])
 @pytest.mark.parametrize("exploration", ["forced", "ucb", "thompson"])
 def test_certainty_equivalence_loses_next_to_nothing(exploration, budget, bound):

@@ -343,6 +343,7 @@ def some_world(seed):
     return sources, rng.integers(0, hosts, size).tolist(), int(rng.integers(1, 7)), delays
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(50))
 def test_crawl_delays_allow_best_choice(seed):
     sources, hosts, budget, delays = some_world(seed)

@@ -27,6 +27,7 @@ def test_cycle_is_between_policies_and_bound(instance):
     assert schedule_reward(sources, schedule) == pytest.approx(found.average_reward, rel=1e-9)
 
 
+@pytest.mark.sampled
 def test_cycle_is_usually_optimal():
     lost = []
     for instance in range(12):

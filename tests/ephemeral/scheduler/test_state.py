@@ -63,6 +63,7 @@ def altered(rng, arrays):
     return arrays
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sealed", [False, True], ids=["as it stands", "with a digest that fits"])
 def test_altered_states_are_refused(tmp_path, monkeypatch, sealed):
     """With a digest that fits only the checks of the arrays stand before compiled code."""

@@ -154,6 +154,7 @@ def transform_by_quadrature(rate, jump, decay, steady, at):
     return np.exp(-at * steady + rate * (np.expm1(-at * worth) * weights).sum() / 2)
 
 
+@pytest.mark.sampled
 def test_law_of_signals_is_that_of_reliable_ones():
     """The law at (Lambda, xi, r, p), against quadrature at (Lambda/p, p xi, r, 1)."""
     rng = np.random.default_rng(7)
@@ -196,6 +197,7 @@ def passive_set(chain, law, state, charge):
     raise AssertionError("policy iteration must end")
 
 
+@pytest.mark.sampled
 def test_sources_with_pings_are_indexable():
     """Waiting sets are intervals from 0 that grow with the charge, and end where the index says."""
     rng = np.random.default_rng(8)
@@ -283,6 +285,7 @@ def test_bounds_hold_for_any_law():
     assert swapped > 1000  # the two probabilities are not interchangeable
 
 
+@pytest.mark.sampled
 def test_reward_rises_with_reliability():
     rng = np.random.default_rng(5)
     more = 0

@@ -58,6 +58,7 @@ def check_powers_of_two(seed):
     assert earned == pytest.approx(table.average_reward, rel=1e-12)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(80))
 def test_powers_attain_relaxed_problem(seed):
     check_powers_of_two(seed)

@@ -233,6 +233,7 @@ def check_base(seed):
     return 1 - np.array(earned) / best
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(20))
 def test_the_best_base_keeps_its_promise(seed):
     assert check_base(seed).min() <= chosen_base_loss(1) + 1e-6
