@@ -28,9 +28,10 @@
         names.sort((a, b) => value[a] - value[b]);
         const panel = book.panel(width, 68 + ROW * names.length, { range: [0, 1.12 * most], label: "value found / the index policy's" },
           { range: [0, names.length], label: "", ticks: [] }, 12);
-        names.forEach((_, n) => panel.line([[1, n + 0.04], [1, n + 0.56]], colour(6), { dash: "5 4", thick: 1.5 })); // beside bars, not across names
         names.forEach((name, n) => {
           const row = names.length - n, shade = name === "feed" ? 2 : name in { index: 1, forgetting: 1, shrunk: 1 } ? 0 : 1;
+          // The line at 1 stands beside bars: it crosses neither names nor numbers.
+          if (value[name] >= 1 || value[name] < 0.7) panel.line([[1, row - 0.96], [1, row - 0.5]], colour(6), { dash: "5 4", thick: 1.5 });
           panel.label(0, row - 0.38, NAMES[name], { dx: 4 });
           panel.cell([0, row - 0.48], [value[name], row - 0.92], colour(shade));
           panel.label(value[name], row - 0.82, said(value[name], 2), { dx: 5, weight: 600 });
