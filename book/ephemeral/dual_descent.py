@@ -330,7 +330,13 @@ def claims(results: Results) -> list[Claim]:
 def draw_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolution) -> None:
     """Draw the price against time for several step rules, and the multiplier."""
     horizon = next(iter(runs.values())).subsidy.size
-    drawn = np.unique(np.round(np.geomspace(1, horizon, 400)).astype(int)) - 1
+    # Epochs in groups that are equally wide on a logarithmic axis: paths may jump at each epoch.
+    edges = np.unique(np.round(np.geomspace(1, horizon + 1, 120)).astype(int)) - 1
+    groups = pd.DataFrame({"epoch": np.sqrt((edges[:-1] + 1) * edges[1:])})
+    for name, run in runs.items():
+        groups[f"{name}, mean"] = np.add.reduceat(run.subsidy, edges[:-1]) / np.diff(edges)
+        groups[f"{name}, least"] = np.minimum.reduceat(run.subsidy, edges[:-1])
+        groups[f"{name}, most"] = np.maximum.reduceat(run.subsidy, edges[:-1])
     chosen = next(iter(runs))
     spread = {name: float(run.subsidy[select_second_half(run)].std()) for name, run in runs.items()}
     last = runs[chosen].subsidy[-1]
@@ -347,20 +353,21 @@ def draw_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)
-        for colour, style, (name, run) in zip(
-            COLOURS, ("-", "--", ":", "-."), runs.items(), strict=False
-        ):
+        for colour, style, name in zip(COLOURS, ("-", "--", ":", "-."), runs, strict=False):
             label = f"$a_t$ = {format_in_tex(name)}"
-            axis.plot(drawn + 1, run.subsidy[drawn], linestyle=style, color=colour, label=label)
+            epoch, mean, least, most = (
+                groups[column]
+                for column in ("epoch", f"{name}, mean", f"{name}, least", f"{name}, most")
+            )
+            axis.plot(epoch, mean, style, color=colour, label=label)
+            axis.fill_between(epoch, least, most, color=colour, alpha=0.2, linewidth=0)
         axis.axhspan(
             relaxed.smallest_subsidy - 1e-9, relaxed.subsidy + 1e-9, color="grey", alpha=0.35
         )
         axis.axhline(relaxed.subsidy, color=ink(), linewidth=0.9)
         axis.set(xscale="log", xlabel="epoch", ylabel="price (units of the index)")
         add_legend(figure)
-        return pd.DataFrame(
-            {"epoch": drawn + 1, **{n: run.subsidy[drawn] for n, run in runs.items()}}
-        )
+        return groups
 
     save_figure(
         "dual-descent-steps",
@@ -368,7 +375,8 @@ def draw_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
         caption=f"Price against time for {len(runs)} step rules at a budget of {budget:g}, with "
         f"{marked}. In the second half of the run the price varies by {spread[chosen]:.3f} "
         "(standard deviation) with steps of "
-        f"{format_in_tex(chosen)}{format_in_tex(describe_largest_spread(spread, chosen))}.",
+        f"{format_in_tex(chosen)}{format_in_tex(describe_largest_spread(spread, chosen))}. Lines "
+        "are means of neighbouring epochs, bands go from the least to the highest price in them.",
         alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {chosen} the "
         f"price ends at {last:.2f}, where the {truth}, and varies by {spread[chosen]:.3f} in the "
         f"second half of the run{describe_largest_spread(spread, chosen)}.",

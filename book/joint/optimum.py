@@ -153,7 +153,13 @@ def save_random_values(frame: pd.DataFrame) -> None:
 # Figures
 
 
-POLICIES = ("blind", "throttled", "priced", "frozen queue")
+#: Policies of the page, and what they are called in its picture.
+POLICIES = {
+    "blind": "index of part I (blind)",
+    "throttled": "blind, none while the queue is long",
+    "priced": "index with a price of a page",
+    "frozen queue": "index that sees the queue (frozen)",
+}
 
 LINES = ("-", "--", "-.", ":")
 
@@ -185,8 +191,8 @@ def draw_random_systems(frame: pd.DataFrame) -> None:
 
     def draw(figure: Figure) -> pd.DataFrame:
         axes = add_panels(figure, 2)
-        for name, colour, style in zip(POLICIES, COLOURS, LINES, strict=False):
-            axes[0].plot(share, np.sort(frame[name]), style, color=colour, label=name)
+        for (name, label), colour, style in zip(POLICIES.items(), COLOURS, LINES, strict=False):
+            axes[0].plot(share, np.sort(frame[name]), style, color=colour, label=label)
         for name, colour, style in zip(("delay", "phases"), COLOURS[4:], LINES, strict=False):
             label = {"delay": "bound, one price", "phases": "bound of phases"}[name]
             axes[1].semilogy(share, np.sort(frame[name]), style, color=colour, label=label)

@@ -312,10 +312,13 @@ def draw_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
             lines, COLOURS, cycle("os^Dv"), strict=False
         ):
             style = "-" if order == "first come" else "--"
+            crawler = (
+                "index of part I (blind)" if policy == "blind" else f"index that sees the {policy}"
+            )
             axis.fill_between(rows["places"], rows["low"], rows["high"], color=colour, alpha=0.2)
             axis.plot(
                 rows["places"], rows["reward"], style, marker=mark, color=colour,
-                label=f"{policy}, {order}",
+                label=f"{crawler}, {order} first" if order == "worth" else f"{crawler}, {order}",
             )  # fmt: skip
         axis.axhline(bound, color=ink(), linewidth=0.8, linestyle=":", label="bound of phases")
         axis.set(xlabel="places, K", ylabel="reward per epoch (content)", ylim=(0, None))

@@ -26,6 +26,7 @@ from scorecard import (
     add_legend,
     add_panels,
     differ_as_formatted,
+    fold_names,
     format_change,
     ink,
     save_figure,
@@ -282,6 +283,15 @@ def save_order_values(frame: pd.DataFrame) -> str:
 # Figures
 
 
+#: Orders of indexing in full.
+ORDER_NAMES = {
+    "first": "first come first served",
+    "last": "latest crawl first",
+    "worth": "largest worth first",
+    "loss": "largest loss first",
+}
+
+
 def draw_system(sources: Sources, engine: Engine) -> None:
     """Draw sources, crawls, the queue and the engine, with what each costs or earns."""
     steps = pd.DataFrame(
@@ -365,25 +375,29 @@ def draw_robots(frame: pd.DataFrame) -> None:
 
 
 def draw_orders(frame: pd.DataFrame) -> None:
-    """Draw the reward of each order of indexing."""
-    position = np.arange(len(frame))
-    error = [frame["reward"] - frame["low"], frame["high"] - frame["reward"]]
-    values_text = ", ".join(f"{row.order} {row.reward:.0f}" for row in frame.itertuples())
+    """Draw the reward of each order of indexing, the best first."""
+    ranked = frame.sort_values("reward", ascending=False)
+    names = ranked["order"].map(ORDER_NAMES)
+    error = [ranked["reward"] - ranked["low"], ranked["high"] - ranked["reward"]]
+    gain = ranked["reward"].iloc[0] / frame.set_index("order").loc["first", "reward"] - 1
+    best = f"*{names.iloc[0].capitalize()}* earns most"
+    best += f", {gain:.1%} more than first come first served." if gain > 0 else "."
+    values_text = ", ".join(
+        f"{name} {reward:.1f}" for name, reward in zip(names, ranked["reward"], strict=True)
+    )
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)
-        axis.barh(position, frame["reward"], color=COLOURS[0], alpha=0.75)
-        axis.errorbar(frame["reward"], position, xerr=error, fmt="none", color=ink(), capsize=3)
-        axis.set_yticks(position, frame["order"])
-        axis.invert_yaxis()
-        axis.set(xlabel="reward per epoch (content)", ylabel="order of indexing")
+        place = np.arange(len(ranked))[::-1]
+        axis.errorbar(ranked["reward"], place, xerr=error, fmt="o", color=COLOURS[0], capsize=3)
+        axis.set_yticks(place, fold_names(figure, names))
+        axis.set(xlabel="reward per epoch (content)", ylim=(-0.5, len(ranked) - 0.5))
         return frame
 
     save_figure(
         "together-orders",
         draw,
-        caption="What is earned per epoch by the order of indexing, each at a price chosen for it, "
-        "with 95% intervals.",
-        alt=f"Bars of reward per epoch by order of indexing: {values_text}.",
-        height=2.8,
+        caption=f"{best} Each order of indexing is at a price chosen for it; 95% intervals.",
+        alt=f"Dots of reward per epoch by order of indexing, from the best: {values_text}.",
+        height=2.4,
     )

@@ -22,7 +22,7 @@ from scorecard import (
     ink,
     save_figure,
 )
-from scorecard.text import pluralise
+from scorecard.text import join_words, pluralise
 
 LEAST_LOSS = 0.01
 """Per cent; where a smaller loss is drawn."""
@@ -83,6 +83,8 @@ def draw_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
     position = {name: len(names) - 1 - i for i, name in enumerate(names)}
     lost = ablation[ablation.start == BAD].set_index("taken back").reward
     values_text = "; ".join(f"{name}: {value:.0f}" for name, value in lost.items())
+    whole, worst = lost.iloc[0], lost.iloc[1:].nsmallest(3)
+    worst_text = join_words([f"{name} ({value:.0f})" for name, value in worst.items()])
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)
@@ -105,9 +107,10 @@ def draw_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
     save_figure(
         "learning-corrected-ablation",
         draw,
-        caption=f"One correction taken back at a time, $M = {budget}$: reward in the last fifth of "
+        caption="One correction taken back at a time: from the bad start the corrected scheme "
+        f"earns {whole:.0f}, and least is earned with {worst_text}. Reward in the last fifth of "
         f"{ablation.runs.max()} runs of the corrected scheme and {ablation.runs.min()} or more of "
-        f"each other, with 95% intervals. From the bad start, {values_text}.",
+        f"each other at $M = {budget}$, with 95% intervals.",
         alt=f"Dots for {len(names)} variants and two starts. From the bad start, "
         f"{values_text.replace('$', '')}; the index policy earns {index:.0f}.",
         height=4.4,

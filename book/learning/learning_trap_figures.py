@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from analysis.ephemeral import Sources
 from analysis.results import student_band
 from book.learning.learning_trap import AGE, AtPrice
-from scorecard import COLOURS, add_legend, add_panels, ink, save_figure
+from scorecard import COLOURS, add_legend, add_panels, fold_names, ink, save_figure
 
-MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<")
 RIVAL = (4.0, 2.0)
 """Indices of source 2 of the worked example at ages 2 and 1."""
 
@@ -118,32 +117,40 @@ def draw_price(at_price: AtPrice) -> None:
 
 
 def draw_losses(table: pd.DataFrame, sets: int) -> None:
-    """Draw the loss of each rule in the second half of each horizon."""
-    rules = list(dict.fromkeys(table.rule))
+    """Draw the loss of each rule in the second half of each horizon, one panel a horizon."""
     last = table[table.horizon == table.horizon.max()].set_index("rule")["mean"]
+    # Rules of the longest horizon first, by their loss, then the others by their last loss.
+    ends = table.drop_duplicates("rule", keep="last").sort_values(["horizon", "mean"])
+    rules = ends.sort_values("horizon", ascending=False, kind="stable")["rule"].to_list()
 
     def draw(figure: Figure) -> pd.DataFrame:
-        (axis,) = add_panels(figure)
-        for number, rule in enumerate(rules):
-            rows = table[table.rule == rule]
-            shift = 1.09 ** (number - (len(rules) - 1) / 2)
+        horizons = table.horizon.unique()
+        place = {rule: number for number, rule in enumerate(reversed(rules))}
+        for axis, horizon in zip(
+            add_panels(figure, len(horizons), sharex=True, sharey=True), horizons, strict=True
+        ):
+            rows = table[table.horizon == horizon]
             reach = np.array([rows["mean"] - rows.low, rows.high - rows["mean"]])
-            look = {"color": COLOURS[number % len(COLOURS)], "ls": ":", "lw": 0.7, "capsize": 2}
-            look |= {"fmt": MARKERS[number], "label": rule}
-            axis.errorbar(rows.horizon * shift, rows["mean"], reach, **look)
-        axis.axhline(0, color=ink(), lw=0.6)
-        axis.set_yscale("symlog", linthresh=0.1)
-        axis.set(xscale="log", xlabel="horizon (epochs)", ylabel="loss in its second half (%)")
-        add_legend(figure)
+            look = {"fmt": "o", "color": COLOURS[0], "capsize": 2, "markersize": 5}
+            axis.errorbar(rows["mean"], rows.rule.map(place), xerr=reach, **look)
+            axis.axvline(0, color=ink(), lw=0.6)
+            axis.set_xscale("symlog", linthresh=0.1)
+            axis.set_xticks([0, 0.1, 1, 10], ["0", "0.1", "1", "10"])
+            axis.minorticks_off()
+            axis.set_yticks(list(place.values()), fold_names(figure, place))
+            axis.set_title(f"{horizon:,} epochs")
+        figure.supxlabel("loss in the second half (%)")
         return table
 
     save_figure(
         "learning-trap-losses",
         draw,
-        "Loss against the index policy with known rates, in the second half of three horizons: "
-        f"mean over {sets} random sets with 95% intervals (linear within 0.1%).",
+        f"At the longest horizon *{last.idxmin()}* loses least, {last.min():.3f}%. Loss against "
+        "the index policy with known rates in the second half of each horizon, for the rules that "
+        f"were played so long: mean over {sets} random sets with 95% intervals (linear within "
+        "0.1%).",
         "Loss in % at the longest horizon: "
         + ", ".join(f"{rule} {value:.2g}" for rule, value in last.items())
         + ".",
-        height=4.0,
+        height=3.4,
     )
