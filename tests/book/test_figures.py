@@ -36,15 +36,15 @@ def look(browser):
 
 
 def test_figures_can_be_read(site, look):
-    """Half of all drawings at each commit."""
+    """A quarter of all drawings at each commit."""
     read, found = 0, {}
     drawings = [path.name for path in (site.html / "figures").glob("*.svg")]
-    for path in (site.html / "figures" / name for name in sample(drawings, len(drawings) // 2)):
+    for path in (site.html / "figures" / name for name in sample(drawings, len(drawings) // 4)):
         said = look(path.read_text(encoding="utf-8"), NARROW if ".narrow." in path.name else WIDE)
         read += said["texts"]
         if faults := {fault: said[fault] for fault in FAULTS if said[fault]}:
             found[path.name] = faults
-    assert read > 1000
+    assert read > 500
     assert found == {}
 
 

@@ -14,7 +14,7 @@ from scorecard.running.notebooks import all_notebooks
 from tests.support import sample
 
 #: Number of notebooks that are run again at each commit; `make proofs` runs all.
-REPEATS = 8
+REPEATS = 4
 
 
 def repeat(folders, report):
