@@ -476,9 +476,9 @@ def save_learners(runs: pd.DataFrame) -> None:
         )
         rows[name] = {
             "all days (%)": all_epochs.value,
-            "± (95%)": all_epochs.half_width,
+            "± (95%)": all_epochs.half_width or np.nan,  # a dash where all draws agree
             "after the warm-up (%)": later.value,
-            "± (95%) after": later.half_width,
+            "± (95%) after": later.half_width or np.nan,
         }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
     save_table(

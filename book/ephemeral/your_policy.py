@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -34,9 +35,19 @@ OWN = "your policy"
 def simulate_average(
     sources: Sources, policy: Policy | str, budget: int, horizon: int, seed: int
 ) -> float:
-    """Return the average reward per epoch over the second half of a run."""
+    """Return the average reward per epoch over whole cycles, the second half of a run if it can be.
+
+    The part begins where the ages of all sources crawled in it are as at the end: a part of a cycle
+    could earn more than the bound. If they never are, half of the run counts.
+    """
     run = simulate(sources, policy, budget, horizon, initial_state="fresh", rng=seed)
-    return float(run.reward[horizon // 2 :].mean())
+    epoch, half = np.arange(horizon), horizon // 2
+    last = np.maximum.accumulate(np.where(run.crawled, epoch, -1), axis=1)
+    age = np.minimum(epoch - last, sources.settled_age[:, None])
+    left_out = last[:, -1:] <= epoch[:-1]
+    alike = np.flatnonzero((left_out | (age[:, :-1] == age[:, -1:])).all(axis=0)) + 1
+    begin = next((start for start in alike if start >= half), max(alike, default=half))
+    return float(run.reward[begin:].mean())
 
 
 def compare_policies(
