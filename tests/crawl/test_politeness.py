@@ -1104,7 +1104,7 @@ def test_spoilt_reader_memory_counts_as_empty(tmp_path, clock, caplog):
 
 
 def test_standards_have_tests():
-    page = (ROOT / "book" / "crawl" / "crawler.md").read_text(encoding="utf-8")
+    page = (ROOT / "book" / "crawl" / "feeds.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| ") and "`test_" in line]
     assert len(lines) == 20
     text = "".join(file.read_text() for file in (ROOT / "tests" / "crawl").rglob("test_*.py"))
