@@ -65,9 +65,9 @@ def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rat
         draw,
         caption=f"The boxes for $N = {robots}$, $K = {capacity}$, $\\lambda = {arrival_rate:g}$, "
         "$\\mu = 1$: the colour of a box is its index, the weight of starvation from which a robot "
-        "is started there, 0 (green) for always and infinite (orange) for never. As the weight "
-        "rises boxes are added one by one, and a line shows how far that has come at each of the "
-        "given weights: it is the optimal switching curve.",
+        "is started there, 0 (green) for always and infinite (orange) for never. Each "
+        "line is the optimal switching curve at one weight; as the weight rises it takes in box "
+        "after box.",
         alt=f"A grid of {capacity + 1} queue lengths by {robots} numbers of active robots. "
         f"{rises * index_rises(index.T)}Lines separate boxes with an index below a weight from the "
         "others: staircases that step back by 0 or 1 with each more robot.",
