@@ -136,7 +136,7 @@ def collect_predicates(
     every source is crawled at every epoch; ``greedy-alike``, whether greedy earns what the index
     policy earns though there is a choice, and ``greedy-apart``, whether it does not;
     ``over-greedy``, by how much the index policy earns more, relative to its own reward where
-    greedy earns nothing; and ``greedy-long-run`` and ``robin-long-run``, what the others earn.
+    greedy earns nothing.
     """
     first = rewards[f"M = {budgets[0]}"]
     index, greedy = float(first["whittle"]), float(first["greedy"])
@@ -148,8 +148,6 @@ def collect_predicates(
         "greedy-alike": choice and alike,
         "greedy-apart": choice and not alike,
         "over-greedy": 0.0 if alike else over,
-        "greedy-long-run": greedy,
-        "robin-long-run": float(first["round-robin"]),
     }
 
 

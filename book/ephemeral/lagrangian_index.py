@@ -153,10 +153,8 @@ def measure_worse_set(starts: int, seed: int) -> dict[str, float]:
             lagrangian.append(1 - cycle.average_reward / best)
     return {
         "worse-starts": starts,
-        "worse-index-low": min(index),
         "worse-index-high": max(index),
         "worse-low": min(lagrangian),
-        "worse-high": max(lagrangian),
         "worse-is-worse": min(lagrangian) > max(index),
     }
 
@@ -360,16 +358,6 @@ def save_lockstep(frame: pd.DataFrame) -> None:
     )
 
 
-def collect_lockstep_values(frame: pd.DataFrame) -> dict[str, float]:
-    """Return the page's numbers on the lockstep."""
-    lagrangian = frame[frame.policy == "Lagrangian index"]
-    return {
-        "tenth": float(frame.loss.iloc[0]),
-        "eighteenth": float(lagrangian.loss.max()),
-        "middle": float(lagrangian.loss[lagrangian.price == "middle"].iloc[0]),
-    }
-
-
 def save_four(frame: pd.DataFrame) -> None:
     """Save the table of random sets of four sources."""
     rows = {
@@ -428,11 +416,9 @@ def collect_size_values(frame: pd.DataFrame) -> dict[str, float]:
     means = pairs.groupby("policy").loss.mean()
     return {
         "largest": int(frame.sources.max()),
-        "size-sets": int(frame.set.nunique()),
         "large-index": float(mean["whittle"]),
         "large-lagrangian": float(mean["lagrangian"]),
         "large-better": mean["lagrangian"] < mean["whittle"],
-        "rolled": len(rolled) > 0,
         "rollout-better": len(rolled) > 0 and means["rollout"] < means["lagrangian"],
     }
 
@@ -486,7 +472,6 @@ def collect_law_values(frame: pd.DataFrame) -> dict[str, float]:
     newer = mean[[name for name in ("LP-update", "FTVA", "ID") if name in mean]]
     largest = frame[frame.sources == frame.sources.max()]
     each = largest.pivot_table(index=["law", "set"], columns="policy", values="loss")
-    by_law = each.groupby("law").mean()
     values = {
         "laws": len(LAWS),
         "laws-largest": int(mean.index.max()),
@@ -497,20 +482,15 @@ def collect_law_values(frame: pd.DataFrame) -> dict[str, float]:
         "laws-timetable": float(most["timetable"]),
         "laws-few-index": float(few["index"]),
         "laws-few-lagrangian": float(few["Lagrangian index"]),
-        "laws-better": int((by_law["Lagrangian index"] < by_law["index"]).sum()),
         "laws-sets-better": int((each["Lagrangian index"] < each["index"] - 1e-9).sum()),
         "laws-sets-worse": int((each["Lagrangian index"] > each["index"] + 1e-9).sum()),
         "laws-worst": float(each["Lagrangian index"].max()),
         "laws-ahead": bool(mean[ours].max(axis=1).lt(newer.min(axis=1)).all()),
-        "laws-lagrangian-less": bool(most["Lagrangian index"] < most["index"]),
         "laws-rolled": "rollout" in mean and bool(mean["rollout"].notna().all()),
         "laws-searched": "guided search" in mean,
     }
     if values["laws-rolled"]:
-        values |= {
-            "laws-rollout": float(most["rollout"]),
-            "laws-rollout-first": bool(mean[ours].idxmin(axis=1).eq("rollout").all()),
-        }
+        values["laws-rollout"] = float(most["rollout"])
     if values["laws-searched"]:
         # The search is run on some of the sets, on which the index loses this much.
         fewest = frame[frame.sources == frame.sources.min()]
@@ -562,16 +542,13 @@ def collect_price_values(wrong: pd.DataFrame, other: pd.DataFrame) -> dict[str, 
     facts = {
         "price-near": float(off.min()),
         "price-near-loss": float(near.loss.mean()),
-        "price-right-worse": _count_worse(other.assign(loss=other.right), index),
         "price-is-harmful": harmful is not None,
     }
     if harmful is not None:
         facts |= {"price-worse-off": abs(harmful - 1.0), "price-worse": worse[harmful]}
     return facts | {
-        "priced": PRICED,
         "price-sets": len(other),
         "price-index": float(other["index"].mean()),
-        "price-right": float(other["right"].mean()),
         "price-tuned": float(other["tuned"].mean()),
         "price-off": float(np.abs(other.price - 1).max()),
         "price-factor": float(worst.factor.iloc[0]),
@@ -604,7 +581,6 @@ def collect_start_values(frame: pd.DataFrame) -> dict[str, float]:
     """Return the page's numbers on starting ages."""
     mean = frame[frame.policy == "whittle"].groupby("start").loss.mean()
     return {
-        "start-sets": int(frame.set.nunique()),
         "start-worst": float(frame.loss.max()),
         "start-matters": float(mean["spread"]) < float(mean.drop("spread").max()),
     }

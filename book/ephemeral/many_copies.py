@@ -79,7 +79,6 @@ def collect_loss_values(frame: pd.DataFrame) -> dict[str, float]:
         "index-exact": int((last["index"] < 1e-9).sum()),
         "index-mean": float(last["index"].mean()),
         "index-worst": float(last["index"].max()),
-        "two-worst": float(last["two-level"].max()),
         "early": float((later["two-level"] < EXACT).mean()) if len(later) else 0.0,
         "one-two": float(frame[frame.copies == frame.copies.min()]["two-level"].mean()),
         "one-index": float(frame[frame.copies == frame.copies.min()]["index"].mean()),

@@ -202,8 +202,8 @@ def tabulate_rewards(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataF
 
 
 def save_rates(prefix: str, sources: Sources) -> None:
-    """Save rates, utilities and costs of sources, for an explorable of the page to read."""
-    names = ("arrival_rate", "mean_utility", "decay_rate", "cost")
+    """Save rates and utilities of sources, for an explorable of the page to read."""
+    names = ("arrival_rate", "mean_utility", "decay_rate")
     save_values(prefix, {name.replace("_", "-"): getattr(sources, name) for name in names})
 
 

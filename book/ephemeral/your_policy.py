@@ -98,7 +98,6 @@ def save_comparison(rewards: pd.Series, budget: int) -> None:
         {
             "own": rewards[OWN],
             "index": rewards["index policy"],
-            "optimum": rewards["optimum"],
             "loss": max(1 - rewards[OWN] / rewards["optimum"], 0.0),
             "beats-index": bool(rewards[OWN] > rewards["index policy"] * (1 + 1e-9)),
         },
@@ -124,8 +123,6 @@ def save_random_sets(shares: pd.DataFrame) -> None:
         {
             "sets": len(wide),
             "won": int((wide[OWN] > wide["index policy"] * (1 + 1e-9)).sum()),
-            "mean": wide[OWN].mean(),
-            "index-mean": wide["index policy"].mean(),
             "worst": wide[OWN].min(),
         },
     )

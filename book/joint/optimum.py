@@ -129,24 +129,24 @@ def save_four_values(solutions: Mapping[str, Solved]) -> None:
     """Save what the scaled sources earn, with the errors of the optimum."""
     for crawls, solution in solutions.items():
         name = f"optimum-{crawls.replace(' ', '-')}"
-        save_value(f"{name}-gain", solution.optimum.gain)
-        save_value(f"{name}-bound", solution.bound)
         save_value(f"{name}-blind", solution.gains["blind"] / solution.optimum.gain)
         save_value(f"{name}-frozen", solution.gains["frozen queue"] / solution.optimum.gain)
-        save_value(f"{name}-age-error", solution.system.age_error)
-        save_value(f"{name}-exact", bool(solution.optimum.residual < 1e-9 * solution.bound))
-        save_value(f"{name}-states", len(solution.system.states[1]))
+    every, windows = solutions["fetch all"], solutions["with windows"]
+    save_value("optimum-fetch-all-exact", bool(every.optimum.residual < 1e-9 * every.bound))
+    save_value("optimum-fetch-all-states", len(every.system.states[1]))
+    save_value("optimum-with-windows-age-error", windows.system.age_error)
 
 
 def save_random_values(frame: pd.DataFrame) -> None:
     """Save medians and worst cases on random systems."""
     save_value("optimum-systems", len(frame))
     save_value("optimum-ordered", int(frame["in order"].sum()))
-    for name in ("delay", "phases", "bound", *POLICIES):
-        column, id = frame[name], f"optimum-{name.replace(' ', '-')}"
-        worst = column.max() if name in ("delay", "phases", "bound") else column.min()
-        save_value(f"{id}-median", float(column.median()))
-        save_value(f"{id}-worst", float(worst))
+    for name in ("delay", "phases", "bound", "blind", "frozen queue"):
+        save_value(f"optimum-{name.replace(' ', '-')}-median", float(frame[name].median()))
+    for name in POLICIES:
+        save_value(f"optimum-{name.replace(' ', '-')}-worst", float(frame[name].min()))
+    for name in ("delay", "phases"):
+        save_value(f"optimum-{name}-worst", float(frame[name].max()))
     save_value("optimum-full-price", float(1 - frame["full price"].median()))
 
 

@@ -26,6 +26,7 @@ from scorecard import (
     save_figure,
     save_table,
     save_value,
+    save_values,
 )
 
 #: Orders of the page: name, order, whether pre-emptive and pushing out.
@@ -189,18 +190,14 @@ def check_small_system(best: float, bound: float, epochs: int, seed: int) -> Che
 
 
 def save_estimate(name: str, estimate: Estimate) -> None:
-    """Save a mean with its interval, and the ends of this for sentences."""
-    ends = (estimate.low, estimate.high)
-    save_value(f"orders-{name}", estimate.value, interval=ends, replications=estimate.replications)
-    for end, value in zip(("low", "high"), ends, strict=True):
-        save_value(f"orders-{name}-{end}", value)
+    """Save the ends of an interval."""
+    save_values(f"orders-{name}", {"low": estimate.low, "high": estimate.high})
 
 
-def save_bounds(phase: float, delay: float, free: float, price: float) -> None:
-    """Save the bounds with and without phases, that without an engine, and the dual price."""
-    for name, value in (("phase", phase), ("delay", delay), ("free", free), ("price", price)):
-        save_value(f"orders-bound-{name}", value)
-    save_value("orders-bound-closer", 1 - phase / delay)
+def save_bounds(phase: float, delay: float, free: float) -> None:
+    """Save the bounds with and without phases, and that without an engine."""
+    facts = {"phase": phase, "delay": delay, "free": free, "closer": 1 - phase / delay}
+    save_values("orders-bound", facts)
 
 
 def save_order_values(frame: pd.DataFrame, bound: float) -> None:
@@ -243,9 +240,7 @@ def save_order_values(frame: pd.DataFrame, bound: float) -> None:
     save_value("orders-idle", float(idle))
     save_value("orders-best", float(means.max()))
     save_value("orders-best-share", float(means.max() / bound))
-    save_value("orders-blind", float(means[blind]))
     save_value("orders-blind-share", float(means[blind] / bound))
-    save_value("orders-worth", float(means["blind", "worth"]))
     save_value("orders-worth-share", float(means["blind", "worth"] / bound))
     ordered = means["blind", "worth"] - means[blind] > first.max() - first["blind"]
     save_value("orders-order-first", bool(ordered))
@@ -263,7 +258,6 @@ def save_place_values(frame: pd.DataFrame) -> None:
     save_value("orders-places-hurt", bool(last["high"] < top["low"]))
     worth = means[means["order"] == "worth"]["reward"]
     save_value("orders-places-worth", bool((worth.diff()[1:] > -1e-3 * worth.max()).all()))
-    save_value("orders-places-replications", int(frame["run"].nunique()))
 
 
 def save_check(check: Check) -> None:

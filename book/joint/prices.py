@@ -179,9 +179,6 @@ def save_solutions(all_pages: PricedSolution, fresh: PricedSolution, free: float
     for name, solution in (("all", all_pages), ("fresh", fresh)):
         save_value(f"prices-{name}-bound", solution.bound)
         save_value(f"prices-{name}-price", solution.price)
-        save_value(f"prices-{name}-subsidy", solution.subsidy)
-        save_value(f"prices-{name}-crawled", int((solution.frequency > 1e-9).sum()))
-    save_value("prices-free-bound", free)
     save_value("prices-free-share", fresh.bound / free)
 
 

@@ -141,7 +141,6 @@ def save_example(system: RobotSystem, scan: pd.DataFrame) -> None:
     save_value("robots-and-sources-first-robots", first["robots"])
     save_value("robots-and-sources-last-robots", last["robots"])
     save_value("robots-and-sources-last-running", last["running"])
-    save_value("robots-and-sources-first-gain", first["optimum"])
     save_value("robots-and-sources-scan-worst", float((scan["optimum"] - scan["rule"]).max()))
     save_value("robots-and-sources-scan-fixed", float((scan["optimum"] - scan["fixed"]).max()))
 

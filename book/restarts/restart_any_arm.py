@@ -192,12 +192,11 @@ def save_shares(table: pd.DataFrame, arms: int) -> None:
             "hidden": "arms of which rounding hides the answer",
         },
     )
-    for kind in KINDS:
+    for kind in ("walk", "dense"):
         worst = table[table.kind == kind].sort_values("share").iloc[-1]
         interval = (float(worst.low), float(worst.high))
         id = f"restart-any-arm-{kind}-most"
         save_value(id, float(worst.share), interval=interval, replications=arms)
-    save_values("restart-any-arm", {"drawn": arms, "hidden": int(table.hidden.sum())})
 
 
 def save_witness(found: Indexability) -> None:
@@ -235,19 +234,12 @@ def save_losses(played: pd.DataFrame) -> pd.DataFrame:
         },
     )
     means: Any = losses(played)  # typed tables of pandas know no columns
-    for row in means.itertuples():
-        name = row.policy.split()[0].lower() + ("" if row.family == "index" else "-without")
-        save_value(
-            f"restart-any-arm-loss-{row.kind}-{name}",
-            row.loss,
-            interval=(row.low, row.high),
-            replications=row.sets,
-        )
     at = means.set_index(["family", "policy", "kind"]).sort_index()
     lagrangian, myopic = at.loc[("index", "Lagrangian index")], at.loc[("index", "myopic")]
     whittle = at.loc[("index", "Whittle index")]
     without = at.loc["no index"].droplevel("kind")
     facts = {
+        "loss-walk-lagrangian-without": without.loc["Lagrangian index", "loss"],
         "both-beat-myopic": bool(
             (lagrangian.high < myopic.low).all() and (whittle.high < myopic.low).all()
         ),

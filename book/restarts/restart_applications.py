@@ -89,7 +89,6 @@ def save_numbers(costs: pd.DataFrame, machines: RestartBandit, queues: RestartBa
     save_value("restart-applications-grades", grades)
     save_value("restart-applications-capacity", places - 1)
     save_value("restart-applications-machines-states", grades ** len(machines.arms))
-    save_value("restart-applications-queues-states", places ** len(queues.arms))
     most = max(loss_percentage(costs[name], "worst state first") for name in costs)
     save_value("restart-applications-thumb-most", most)
     short = {"index policy": "loss", "worst state first": "thumb", "myopic": "myopic"}

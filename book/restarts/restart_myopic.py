@@ -95,7 +95,6 @@ def save_numbers(
         "surely": len(worst),
         "negative": int((small["index"] > (1 + DEARER) * small.myopic).sum()),
         "small": len(small),
-        "printed-systems": len(printed),
         "printed-half": float((printed.high - printed.low).mean() / 2),
         "half": float((large.high - large.low).mean() / 2),
     }

@@ -81,7 +81,6 @@ def save_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> No
         "systems": len(systems),
         "instances": instances,
         "least": systems.alpha.min(),
-        "most": systems.alpha.max(),
         "any-initial": 100 * systems.index_least.min(),
         "any-initial-best": 100 * systems.index_best_least.min(),
         "worst-ties": systems.alpha_worst.min(),

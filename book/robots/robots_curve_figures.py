@@ -19,7 +19,7 @@ from analysis.robots.curve import OptimalSequence
 from analysis.robots.curve.values import CurveValues
 from book.robots.robots_curve import index_rises, list_curve_values
 from book.robots.shared import ALWAYS, HIGH, LOW, NEVER
-from scorecard import COLOURS, add_legend, add_panels, save_figure, save_value
+from scorecard import COLOURS, add_legend, add_panels, save_figure
 
 STYLES = ("-", "--", "-.")
 #: Boxes up to which each bears its number.
@@ -179,8 +179,6 @@ def draw_envelope(sequence: OptimalSequence, gammas: Sequence[float]) -> None:
     lowest = lines.min(axis=1)
     turns = np.array([p for p in map(float, sequence.breakpoints) if p <= high])
     distinct = len({(f"{loss:.10g}", f"{starved:.10g}") for loss, starved in costs})
-    save_value("robots-curve-policies", len(sequence))
-    save_value("robots-curve-lines", distinct)
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)

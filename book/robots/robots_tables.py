@@ -355,7 +355,6 @@ def save_predicates(results: Results) -> None:
     save_value("robots-tables-unconverged", sum(map(stops_too_early, capped.values())))
     other = sum(row.max_robots != row.cells["N_max"] for row in free)
     save_value("robots-tables-other-most", other)
-    save_value("robots-tables-free-saves-more", saves_more_uncapped(results))
     save_value("robots-tables-own", not is_document_run())
     if is_document_run():
         save_value("robots-tables-references-for-all", len(find_common_references(results)))

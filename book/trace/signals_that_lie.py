@@ -183,9 +183,9 @@ def _average_reward(pair: Lattices, state: list[Floats], first: Bools | None) ->
 def tabulate_losses(losses: pd.DataFrame) -> pd.DataFrame:
     """Return mean and worst loss by policy, and save those of the prose."""
     save_value("signals-that-lie-systems", len(losses))
-    for name in ("worth", "closed", "index"):
+    for name in ("closed", "index"):
         save_value(f"signals-that-lie-{name}-mean", float(losses[name].clip(0).mean()))
-        save_value(f"signals-that-lie-{name}-worst", float(losses[name].max()))
+    save_value("signals-that-lie-closed-worst", float(losses["closed"].max()))
     table = pd.DataFrame(
         {"mean loss": losses.clip(lower=0).mean(), "worst loss": losses.clip(lower=0).max()}
     )
@@ -281,11 +281,12 @@ def compute_rivals(
 def tabulate_rivals(rivals: pd.DataFrame) -> pd.DataFrame:
     """Lay the rivals out for the page, and save the cells that the prose names."""
     last = int(rivals["hours a visit"].max())
-    for name, key in (("fresh", "fresh"), ("lambda", "lambda")):
+    for name in ("fresh", "lambda"):
         rows = rivals[rivals["policy"] == name]
-        for cells, label in ((rows, ""), (rows[rows["hours a visit"] == last], "-scarce")):
-            save_value(f"signals-that-lie-{key}{label}-least", float(cells["ratio"].min()))
-            save_value(f"signals-that-lie-{key}{label}-most", float(cells["ratio"].max()))
+        scarce = rows["ratio"][rows["hours a visit"] == last]
+        save_value(f"signals-that-lie-{name}-most", float(rows["ratio"].max()))
+        save_value(f"signals-that-lie-{name}-scarce-least", float(scarce.min()))
+        save_value(f"signals-that-lie-{name}-scarce-most", float(scarce.max()))
     half = float(((rivals["high"] - rivals["low"]) / 2).max())
     save_values("signals-that-lie-rival", {"hours": last, "half-width": half})
     index = rivals[rivals["policy"] == "index"]["fresh"].to_numpy()
@@ -339,8 +340,7 @@ def compare_own_pings(
     save_values(
         "signals-that-lie-own",
         {
-            "signals": bool(path), "pings": announced + false, "items": items,
-            "recall": announced / max(items, 1),
+            "signals": bool(path), "recall": announced / max(items, 1),
             "precision": announced / max(announced + false, 1),
         },
     )  # fmt: skip
@@ -393,18 +393,15 @@ def save_factors(table: pd.DataFrame, setting: Experiment) -> None:
     save_values(
         "signals-that-lie",
         {
-            "most": most["learnt"], "most-recall": most["recall"],
-            "most-precision": most["precision"], "least": least["learnt"],
+            "most": most["learnt"], "most-recall": most["recall"], "least": least["learnt"],
             "least-recall": least["recall"], "least-precision": least["precision"],
             "learning-cost": float((1 - table["learnt"] / table["known"]).max()),
             "learning-gain": float((table["learnt"] / table["known"] - 1).max()),
-            "sources": len(setting.trace), "cells": len(table),
-            "weeks": (setting.end - setting.split) // WEEK,
+            "sources": len(setting.trace),
         },
     )  # fmt: skip
     save_value("signals-that-lie-learning-costs", bool((table["learnt"] < table["known"]).any()))
     save_value("signals-that-lie-learning-gains", bool((table["learnt"] > table["known"]).any()))
-    save_value("signals-that-lie-all-help", bool((table["learnt"] > 1).all()))
 
 
 # Identical sources -------------------------------------------------------------------------------

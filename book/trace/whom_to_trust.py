@@ -180,10 +180,8 @@ def widen(table: pd.DataFrame) -> pd.DataFrame:
 def save_hubs(table: pd.DataFrame) -> None:
     """Save the cells that the prose names."""
     cell = table.set_index(["change", "way"])["ratio"]
-    for change in ("none", "spam", "lies", "dies"):
-        for way in ("known", "believed", "learnt", "account", "no credit"):
-            name = way.replace(" ", "-")
-            save_value(f"whom-to-trust-{change}-{name}", float(cell[change, way]))
+    for change, way in (("none", "no credit"), ("spam", "known"), ("spam", "learnt")):
+        save_value(f"whom-to-trust-{change}-{way.replace(' ', '-')}", float(cell[change, way]))
     half = float(((table["high"] - table["low"]) / 2).max())
     save_value("whom-to-trust-half-width", half)
     learnt = table[table["way"] == "learnt"]
@@ -292,11 +290,6 @@ def draw_lies(table: pd.DataFrame) -> None:
         alt="The damage rises with the logarithm of the number of false pings and stays below the "
         "bound.",
         height=3.2,
-    )
-    last = table.iloc[-1]
-    save_values(
-        "whom-to-trust",
-        {"lies": last["false pings"], "lies-loss": last["loss"], "lies-bound": last["bound"]},
     )
 
 

@@ -192,8 +192,6 @@ def describe_rise(visited: pd.DataFrame) -> str:
 
 BLOCK = 4
 """Weeks in a row that the bootstrap draws; an interval takes two such blocks."""
-TO_DEPLOY = ("index", "shrunk", "forgetting", "fixed", "even", "robin")
-"""Policies that run without a feed or the future, at any budget."""
 
 
 def tabulate_repairs(trace: Trace, repairs: Sequence[Repair]) -> pd.DataFrame:
@@ -205,7 +203,6 @@ def tabulate_repairs(trace: Trace, repairs: Sequence[Repair]) -> pd.DataFrame:
         ("to", trace.date(trace.end - 1)),
         *[("repaired", str(repair)) for repair in repairs],
     ]
-    save_value("your-trace-repairs", sum(len(repair.rows) for repair in repairs))
     return pd.DataFrame(rows, columns=["what", "found"]).set_index("what")
 
 
@@ -241,21 +238,13 @@ def compare_policies(
     rows = []
     for key, outcome in played.items():
         ratio = ratio_with_interval(outcome.weeks, base, weights)
-        has_interval = bool(np.isfinite(ratio[1]))
-        save_value(
-            f"your-trace-{key}",
-            ratio[0],
-            interval=ratio[1:] if has_interval else None,
-            replications=draws if has_interval else None,
-        )
+        if key in ("forgetting", "fixed", "robin", "feed"):
+            save_value(f"your-trace-{key}", ratio[0])
         rows.append((key, *ratio, outcome.used, 1 - outcome.stale))
     save_value("your-trace-memory", memory / 24.0)
     save_value("your-trace-weeks", base.size)
     save_value("your-trace-enough-weeks", weights is not None)
-    table = pd.DataFrame(rows, columns=["policy", "ratio", "low", "high", "used", "fresh"])
-    best = table[table["policy"].isin(TO_DEPLOY)].set_index("policy")["ratio"].idxmax()
-    save_value("your-trace-best", list(LABELS).index(str(best)))
-    return table
+    return pd.DataFrame(rows, columns=["policy", "ratio", "low", "high", "used", "fresh"])
 
 
 def tabulate_comparison(table: pd.DataFrame) -> pd.DataFrame:

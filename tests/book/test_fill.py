@@ -1,5 +1,7 @@
 """Texts ask for what pages save, in each branch."""
 
+import re
+
 import jinja2
 import pytest
 
@@ -64,17 +66,22 @@ LARGER_PROFILES = {
     *(("learning-trap", name) for name in ("jolt", "jolt_most", "jolts")),
     *(("restart-myopic", name) for name in ("25_1", "25_5", "75_1", "75_5")),
 }
+EXPLORABLE_VALUES = re.compile(r"^:values: (.*)$", re.MULTILINE)
 
 
 @pytest.mark.book
-def test_asked_values_are_saved(site):
-    """Each value that a text asks for is saved by the page that it names."""
-    saved = {
-        (page.rpartition("/")[2], shorten_id(page, id))
+def test_values_are_saved_and_read(site):
+    """Each value that a text asks for is saved by the page that it names; each saved is read."""
+    ids = {
+        (page.rpartition("/")[2], shorten_id(page, id)): id
         for page in PAGES
         for id in read_record(site.build / "results" / page)["values"]
     }
     asked = {name for page, text in TEXTS.items() for name in names_asked(text, page)}
     for erratum in errata().values():
         asked |= {*names_asked(f"{erratum.corrected} {erratum.consequence}", "")}
-    assert asked - saved <= LARGER_PROFILES
+    assert asked - ids.keys() <= LARGER_PROFILES
+    given = {
+        id for text in TEXTS.values() for id in " ".join(EXPLORABLE_VALUES.findall(text)).split()
+    }
+    assert {ids[name] for name in ids.keys() - asked} - given == set()
