@@ -473,7 +473,6 @@ def collect_law_values(frame: pd.DataFrame) -> dict[str, float]:
     largest = frame[frame.sources == frame.sources.max()]
     each = largest.pivot_table(index=["law", "set"], columns="policy", values="loss")
     values = {
-        "laws": len(LAWS),
         "laws-largest": int(mean.index.max()),
         "laws-smallest": int(mean.index.min()),
         "laws-sets": len(LAWS) * frame.set.nunique(),

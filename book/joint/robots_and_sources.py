@@ -150,7 +150,8 @@ def save_loss_values(losses: pd.DataFrame) -> None:
     save_value("robots-and-sources-instances", len(losses))
     save_value("robots-and-sources-switching", int(losses["switching"].sum()))
     for name in ("rule", "stopped", "fixed"):
-        save_value(f"robots-and-sources-{name}-median", losses[name].median())
+        if name != "stopped":
+            save_value(f"robots-and-sources-{name}-median", losses[name].median())
         save_value(f"robots-and-sources-{name}-mean", losses[name].mean())
         save_value(f"robots-and-sources-{name}-most", losses[name].max())
 

@@ -273,22 +273,24 @@ def describe_leaders(runs: Mapping[str, Runs]) -> str:
 
 def save_comparisons(few: Sources, few_runs: Runs, larger: Sources, many_runs: Runs) -> None:
     """Save the numbers that the page quotes."""
-    ends = [runs[budget] for runs in (few_runs, many_runs) for budget in (min(runs), max(runs))]
-    _save_losses(ends[0], "learners-{}-loss", ("blind", "ce", "lspe", "thompson", "ucw", "wq"))
-    _save_losses(ends[1], "learners-{}-second-loss", ("ce", "lspe", "ucw", "wq"))
-    _save_losses(ends[2], "learners-many-{}-loss", ("ce", "thompson"))
-    _save_losses(ends[3], "learners-many-{}-second-loss", ("ce",))
-    for ordinal, curves in zip(("", "second-"), ends[:2], strict=True):
+    first, second, many = (
+        few_runs[min(few_runs)],
+        few_runs[max(few_runs)],
+        many_runs[min(many_runs)],
+    )
+    _save_losses(first, "learners-{}-loss", ("blind", "ce", "lspe", "thompson", "ucw", "wq"))
+    _save_losses(second, "learners-{}-second-loss", ("ce", "lspe", "ucw", "wq"))
+    _save_losses(many, "learners-many-{}-loss", ("ce", "thompson"))
+    for ordinal, curves in (("", first), ("second-", second)):
         save_value(f"learners-ce-{ordinal}half", 100 * curves[SHORT["ce"]].loss.half_width)
-    change = estimate_difference(ends[2][SHORT["ce"]], ends[2][SHORT["thompson"]])
+    change = estimate_difference(many[SHORT["ce"]], many[SHORT["thompson"]])
     save_value("learners-many-thompson-gain", 100 * change.value)
     save_value("learners-many-thompson-gain-half", 100 * change.half_width)
     robin_loss = measure_yardstick(few, RoundRobinPolicy(), min(few_runs))
     save_value("learners-robin-loss", robin_loss)
     save_value("learners-myopic-second-loss", measure_yardstick(few, "greedy", max(few_runs)))
+    save_value("learners-many-myopic-loss", measure_yardstick(larger, "greedy", min(many_runs)))
     for ordinal, budget in (("", min(many_runs)), ("second-", max(many_runs))):
-        loss = measure_yardstick(larger, "greedy", budget)
-        save_value(f"learners-many-myopic-{ordinal}loss", loss)
         crawled = np.count_nonzero(long_run(larger, "whittle", budget).frequency)
         save_value(f"learners-many-{ordinal}used", int(crawled))
     counted = [c for runs in (few_runs, many_runs) for row in runs.values() for c in row.values()]

@@ -462,9 +462,9 @@ def _save_paired(runs: pd.DataFrame) -> None:
                        replications=len(by))  # fmt: skip
             save_value("learning-trap-draws-over-ucb-half", excess.half_width)
             save_value("learning-trap-draws-are-less", bool(excess.high < 0))
-        if rule == "gain and pairs":
-            rank = sorted(runs.horizon.unique()).index(horizon)
-            name = f"learning-trap-gain-over-ucb-{('first', 'second', 'third')[rank]}"
+        rank = sorted(runs.horizon.unique()).index(horizon)
+        if rule == "gain and pairs" and rank < 2:
+            name = f"learning-trap-gain-over-ucb-{('first', 'second')[rank]}"
             save_value(name, excess.value, interval=excess.interval, replications=len(by))
             save_value(f"{name}-half", excess.half_width)
     save_table(

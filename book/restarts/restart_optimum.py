@@ -77,7 +77,6 @@ def save_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> No
         "printed-low": low,
         "median": systems.alpha.median(),
         "joint": joint_states,
-        "generators": systems.kernel.nunique(),
         "systems": len(systems),
         "instances": instances,
         "least": systems.alpha.min(),
