@@ -125,10 +125,11 @@ def draw_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
 
     exact = ("thresholds held at 0", "best constant thresholds")
     clauses = [
-        f"at {name} = {frame.index[-1]:g} {describe_loss(frame[ZERO].iloc[-1], index)} from zero "
-        f"and {describe_loss(frame[BAD].iloc[-1], index)} from the bad start"
+        f"at {name} = {frame.index[-1]:g} it loses {describe_loss(frame[ZERO].iloc[-1], index)} "
+        f"from zero and {describe_loss(frame[BAD].iloc[-1], index)} from the bad start"
         for name, frame in (("kappa", by_kappa), ("c", by_step))
     ]
+    losses = "; ".join(clauses)
 
     def draw(figure: Figure) -> pd.DataFrame:
         axes = add_panels(figure, 2, sharey=True)
@@ -161,10 +162,10 @@ def draw_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
     save_figure(
         "learning-corrected-tuning",
         draw,
-        caption="Loss in the last fifth of the runs against $\\kappa$ (first) and $c$ (second), "
-        f"$M = {budget}$, with 95% bands (values below {LEAST_LOSS:g}% are drawn there). The loss "
-        f"is, {' and '.join(clauses)}.",
-        alt=f"Two panels of losses on logarithmic axes. The loss is {', and '.join(clauses)}.",
+        caption="What the corrected scheme loses in the last fifth of the runs, against $\\kappa$ "
+        f"(first) and $c$ (second): {losses}. $M = {budget}$; 95% bands; values below "
+        f"{LEAST_LOSS:g}% are drawn there.",
+        alt=f"Two panels of losses on logarithmic axes: {losses}.",
         height=3.9,
     )
 
