@@ -1,6 +1,5 @@
 """The Lagrangian index against its definition, and its propositions against exact fractions."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -10,7 +9,6 @@ from numpy.testing import assert_allclose
 
 from analysis.ephemeral import (
     LagrangianPolicy,
-    SchedulePolicy,
     Sources,
     TunedLagrangianPolicy,
     crawl_price,
@@ -21,7 +19,6 @@ from analysis.ephemeral import (
     optimal_average_reward,
     optimal_cycle,
     relaxed_problem,
-    simulate,
     whittle_index_at_age,
 )
 from analysis.ephemeral.instances import hard_sets, lognormal_sources, random_set, random_sources
@@ -81,26 +78,6 @@ def test_index_has_sign_of_excess():
     assert (np.diff(index, axis=0) >= 0).all()
     apart = np.abs(excess) > 1e-12 * price
     assert (np.sign(index) == np.sign(excess))[apart].all()
-
-
-def test_index_near_due_age():
-    sources = random_sources(40, 2)
-    price = crawl_price(sources, 4)
-    due = PricedSources(sources, price).due
-    sources = sources.subset(np.flatnonzero((due > 1) & np.isfinite(due)))
-    due = due[(due > 1) & np.isfinite(due)]
-    for age in (due, due - 1):
-        expected = (whittle_index_at_age(sources, age) - price) / due
-        assert_allclose(lagrangian_index(sources, age, price), expected, rtol=1e-9)
-
-
-def test_costs_divide_index():
-    plain = random_sources(6, 3)
-    dear = replace(plain, cost=np.full(6, 2.5))
-    ages = np.arange(1, 7)
-    assert_allclose(
-        2.5 * lagrangian_index(dear, ages, 1.0), lagrangian_index(plain, ages, 2.5), rtol=1e-13
-    )
 
 
 def test_orbit_content_has_age_index():
@@ -419,12 +396,3 @@ def test_wrong_prices_are_refused(price):
         LagrangianPolicy(four_sources(), price)
     with pytest.raises(ValueError, match="price"):
         lagrangian_index(four_sources(), [1] * 4, price)
-
-
-def test_cycle_of_schedule_has_its_losses():
-    sources = four_sources()
-    listed = np.array([[1, 0], [0, 1], [0, 0], [0, 0]], dtype=bool)
-    run = simulate(sources, SchedulePolicy(listed), 1, 200, initial_state="fresh")
-    found = losses(sources, run.crawled, ages=np.ones(4))
-    missing = 200 * found.bound - run.reward.sum() + found.carried
-    assert found.total == pytest.approx(missing, rel=1e-12)

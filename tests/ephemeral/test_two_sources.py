@@ -49,14 +49,6 @@ def test_index_is_optimal_on_pairs():
         check_pair(seed)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_exact_optimum_agrees(seed):
-    sources = pair(seed)
-    best = optimal_cycle(sources, 1)
-    index = long_run_cycle(sources, "whittle", 1).average_reward
-    assert index == pytest.approx(best.average_reward, rel=1e-9)
-
-
 def concave(rng, longest=40):
     """Contents by age of one source: not decreasing, concave, constant from some age on."""
     steps = np.sort(rng.exponential(1, longest) ** rng.choice([1, 4]))[::-1]

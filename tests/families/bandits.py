@@ -20,7 +20,7 @@ from analysis.results import NotConverged
 from tests.bandits.adversarial import FAMILIES as ARMS
 from tests.bandits.adversarial import agrees, draw
 from tests.bandits.test_relaxed import bound_by_occupation
-from tests.families.table import slow
+from tests.families import Slow
 
 FEW, MANY = 12, 300
 
@@ -75,7 +75,7 @@ def sets(family: str, count: int) -> None:
 def table(check: Callable[[str, int], None], few: int, many: int) -> dict[str, Callable]:
     """A row: each family of arms, a few of them always and many in the longer run."""
     found = {family: partial(check, family, few) for family in ARMS}
-    return found | {f"{family}, many": slow(partial(check, family, many)) for family in ARMS}
+    return found | {f"{family}, many": Slow(partial(check, family, many)) for family in ARMS}
 
 
 FAMILIES = {
@@ -84,10 +84,4 @@ FAMILIES = {
     "relaxed_problem": table(sets, 2, 40),
     "index_scores": table(sets, 1, 10),
     "simulate": table(sets, 1, 10),
-}
-NOT_COMPUTED = {
-    "Arm": "a model",
-    "Indexability": "a result",
-    "Relaxation": "a result",
-    "Witness": "a result",
 }

@@ -17,7 +17,6 @@ from analysis.crawl import (
     Outcome,
     Reply,
     Site,
-    Store,
     TurnPolicy,
     Unreadable,
     due_dates,
@@ -302,17 +301,4 @@ FAMILIES = {
         "many items": partial(counts, 50.0),
         "none": partial(counts, 0.0),
     },
-}
-
-NOT_COMPUTED = {
-    "CrawlState": "a record, which Frontier.restore is held to",
-    "FeedServer": "a server; tests/crawl/local/test_transport.py",
-    "Outcome": "a record; its bounds in tests/crawl/frontier/test_frontier.py",
-    "Reading": "a record",
-    "Reply": "a record",
-    "SourceState": "a record",
-    "Store": f"a file; kills and damage in tests/crawl/storage/test_store.py ({Store.__name__})",
-    "Unreadable": "an error",
-    "check_local": "a rule of addresses; tests/crawl/local/test_middleware.py",
-    "write_dates": "a file of what export returns; tests/crawl/frontier/test_due.py",
 }

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from fractions import Fraction
 from itertools import pairwise, product
 from math import lcm
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -60,7 +58,6 @@ from analysis.ephemeral import (
 from analysis.ephemeral.lagrangian import PricedSources
 from analysis.ephemeral.optimum.schedules import schedule_reward
 from analysis.ephemeral.relaxed import due_ages
-from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.pages import queued_sources
 from analysis.ephemeral.signals.index import one_ping_index, one_ping_reach
 from analysis.ephemeral.timetables.copies import (
@@ -71,7 +68,7 @@ from analysis.ephemeral.timetables.copies import (
 )
 from analysis.results import NotConverged
 from tests.ephemeral.timetables import families as of_timetables
-from tests.families.table import slow
+from tests.families import Slow
 
 DECAYS = (1e-100, 1e-14, 1e-10, 1e-3, 0.5, 5.0, 1e3, 1e100)
 RATES = 10.0 ** np.array([-5.0, -2.0, 1.0, 5.0])
@@ -593,26 +590,6 @@ def least_multipliers(sources):
             assert other >= least * (1 - 1e-13)
 
 
-def losses_of_runs(sources):
-    rng = np.random.default_rng(5)
-    for budget in budgets(sources):
-        ages = rng.integers(0, 9, len(sources))
-        age, crawls, earned = ages.astype(float), [], 0.0
-        for _ in range(60):
-            order = rng.permutation(len(sources))
-            arms = order[np.cumsum(sources.cost[order]) <= budget * (1 + 1e-12)]
-            crawls.append(arms)
-            earned += sources.state_at_age(age)[arms].sum()
-            age += 1
-            age[arms] = 1
-        found = losses(sources, crawls, budget, ages=ages)
-        bound = relaxed_problem(sources, budget).bound
-        missing = 60 * bound - earned + found.carried
-        assert abs(found.total - missing) <= 1e-12 * 60 * bound
-        for terms in (found.late, found.early, found.idle):
-            assert (terms >= 0).all()
-
-
 def lagrangian_selections(sources):
     rng = np.random.default_rng(6)
     hidden = np.full(len(sources), np.nan)
@@ -657,19 +634,6 @@ def rollouts(sources):
                     age[crawls[-1]] = 1
                 lost.append(losses(sources, crawls, budget, ages=ages).total)
             assert lost[0] <= lost[1] * (1 + 1e-9) + 1e-12 * sources.u_star.max()
-
-
-def turns():
-    for size in (1, 2, 5):
-        for budget in range(1, size + 1):
-            age, crawled = np.ones(size, np.int64), []
-            for epoch in range(3 * size):
-                seen = Observation(epoch, age, np.full(size, np.nan))
-                arms = RoundRobinPolicy().select(seen, budget)
-                crawled += sorted(arms, key=lambda i, f=epoch * budget: (i - f) % size)
-                age = age + 1
-                age[arms] = 1
-            assert crawled == [k % size for k in range(3 * size * budget)]
 
 
 def descents(sources):
@@ -892,53 +856,6 @@ def demands(sources):
         assert [scheduler.demand(level) for level in levels] == pytest.approx(truth)
 
 
-def saved_states(sources):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "state.npz"
-        scheduler = Scheduler(sources, budgets(sources)[0])
-        for _ in range(9):
-            scheduler.crawl()
-            scheduler.save(path)
-            again = Scheduler.load(path)
-            pairs = [(np.sort(s.crawl()[0]), s.ages) for s in (again, Scheduler.load(path))]
-            for one, other in zip(*pairs, strict=True):
-                np.testing.assert_array_equal(one, other)
-        with np.load(path) as saved:
-            arrays = {name: saved[name] for name in saved.files}
-        arrays["entries"]["last"][0] -= 1
-        np.savez(path, **arrays)
-        with pytest.raises(ValueError, match="must be a file that `save` wrote: it was changed"):
-            Scheduler.load(path)
-
-
-def partitions(seeds):
-    """Unequal costs: the crawls of one scheduler, whatever the split."""
-    for seed in seeds:
-        rng = np.random.default_rng([25, seed])
-        size = int(rng.integers(2, 40))
-        cost = [rng.choice([1.0, 1.0 + 1e-4, 6.0], size), rng.lognormal(0, 1, size)][seed % 2]
-        if np.ptp(cost) == 0:
-            cost[0] *= 2
-        sources = Sources(*rng.lognormal([[0], [0], [-2]], 2, (3, size)), cost=cost)
-        budget, parts = float(rng.uniform(0.05, 1) * cost.sum()), int(rng.integers(1, size + 1))
-        part = np.r_[np.arange(parts), rng.integers(0, parts, size - parts)]
-        one, many = Scheduler(sources, budget), PartitionedScheduler(sources, part, budget)
-        for _ in range(15):
-            np.testing.assert_array_equal(*(np.sort(s.crawl()[0]) for s in (one, many)))
-
-
-def equal_partitions():
-    """Equal costs: the whole budget in every epoch, and near what one scheduler earns."""
-    sources = unlike(9, 400)
-    for part in (np.arange(400) % 4, np.argsort(np.argsort(sources.decay_rate)) // 100):
-        earned = []
-        for scheduler in (Scheduler(sources, 20), PartitionedScheduler(sources, part, 20)):
-            crawls = [scheduler.crawl() for _ in range(250)]
-            assert all(numbers.size == 20 for numbers, _ in crawls)
-            earned.append(sum(rewards.sum() for _, rewards in crawls[50:]))
-        assert earned[1] == pytest.approx(earned[0], rel=0.01)
-
-
 def timetables(sources):
     if (sources.cost != 1).any():
         with pytest.raises(ValueError, match="costs of 1"):
@@ -1045,17 +962,10 @@ FAMILIES = {
     "PrintedPolicy": on_sets(random_runs),
     "Reliability": {"memories of all lengths": estimates_of_reliability},
     "RolloutPolicy": on_sets(rollouts),
-    "RoundRobinPolicy": {"turns": turns},
     "SchedulePolicy": on_sets(schedules, "decay 1e-14", "joint decay 1e-10"),
     "Scheduler": on_sets(schedulers),
     "Scheduler.demand": on_sets(demands),
-    "Scheduler.load": on_sets(saved_states),
     "Scheduler.queue": on_sets(queued_crawls),
-    "scheduler.PartitionedScheduler": {
-        "unequal costs": lambda: partitions(range(8)),
-        "unequal costs, many": slow(lambda: partitions(range(8, 300))),
-        "equal costs": equal_partitions,
-    },
     "SignalBelief": {"extremes": signals_in_extremes},
     "Signals": {"extremes": signals_in_extremes},
     "Sources": {"decays of 200 decades": contents_of_sources, "out of range": sources_out_of_range},
@@ -1073,14 +983,13 @@ FAMILIES = {
     "dual_descent": on_sets(descents),
     "index_by_definition": {"decays of 200 decades": definition_in_states},
     "lagrangian_index": on_sets(lagrangian_indices),
-    "losses": on_sets(losses_of_runs),
     "long_run_cycle": {**on_sets(cycles), "no cycle in time": cycles_that_do_not_show},
     "optimal_average_reward": {"costs that just fit": optimum_up_to_costs},
     "optimal_cycle": {
         **on_sets(optimum_against_linear_program),
         "too many ages": optimum_given_up,
         "fast and slow": lambda: optimum_of_fast_and_slow(range(15)),
-        "fast and slow, many": slow(lambda: optimum_of_fast_and_slow(range(568))),
+        "fast and slow, many": Slow(lambda: optimum_of_fast_and_slow(range(568))),
     },
     "relaxed_bound": {"a budget that rounding raises": budgets_that_rounding_raises},
     "relaxed_problem": {
@@ -1103,11 +1012,4 @@ FAMILIES = {
     "timetables.copies.two_level": on_sets(copies_of),
     "whittle_index": {"decays of 200 decades": index_in_states},
     "whittle_index_at_age": {"decays of 200 decades": index_at_ages},
-}
-
-NOT_COMPUTED = {
-    "POLICIES": "the names of policies; `simulate` and `simulate_random` take each",
-    "Observation": "what a policy sees: three fields",
-    "Policy": "a protocol",
-    "four_sources": "the data of Table 1",
 }

@@ -298,8 +298,3 @@ FAMILIES = {
     "read_pings": on_traces(pinged_after_each_item),
     "read_trace": on_traces(written_and_read),
 }
-
-NOT_COMPUTED = {
-    "Outcome": "a result; Experiment has its families",
-    "Repair": "a result; read_trace has its families",
-}

@@ -9,27 +9,12 @@ from analysis.learning import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
     ItemSums,
-    mean_items,
     play,
     sample_items,
 )
 
 SOURCES = four_sources()
 RNG = np.random.default_rng(0)
-
-
-@pytest.mark.parametrize("law", ["exponential", "deterministic", "lognormal"])
-def test_drawn_sums_have_means(law):
-    sources = Sources([4.0, 0.3, 9.0], [1.0, 20.0, 0.1], [0.01, 0.8, 6.0])
-    utility = Utility(law, variation=2.0) if law == "lognormal" else Utility(law)
-    drawn = sample_items(Arrivals(sources, utility), 40_000, np.random.default_rng(1))
-    mean = mean_items(sources, 1)
-    for found, exact in ((drawn.worth, mean.worth), (drawn.aged, mean.aged)):
-        spread = found.std(axis=1) / np.sqrt(found.shape[1])
-        assert (np.abs(found.mean(axis=1) - exact[:, 0]) < 4.5 * spread).all()
-    for i, (u, mu) in enumerate(zip(sources.u_star, sources.decay, strict=True)):
-        aged = quad(lambda s, u=u, mu=mu: u * mu * s * np.exp(-mu * s), 0, 1, epsabs=0)[0]
-        assert mean.aged[i, 0] == pytest.approx(aged, rel=1e-10)
 
 
 @pytest.mark.parametrize(

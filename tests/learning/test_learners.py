@@ -9,10 +9,8 @@ from scipy.optimize import minimize
 from analysis.ephemeral import (
     Arrivals,
     Observation,
-    RoundRobinPolicy,
     Sources,
     Utility,
-    WhittlePolicy,
     four_sources,
     long_run_cycle,
     whittle_index_at_age,
@@ -22,7 +20,6 @@ from analysis.learning import (
     AgeBlindUcb,
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
-    Fixed,
     JointQ,
     JointQOptions,
     UcWhittle,
@@ -83,14 +80,6 @@ def test_cache_depends_on_both_steps(name):
     learner = type(MAKERS[name]())
     loop, *steps = (k.py_func.__module__ for k in (learner.loop, learner.choose, learner.learn))
     assert set(steps) <= modules_behind([loop])
-
-
-def test_fixed_policy_earns_long_run():
-    for policy, name in ((WhittlePolicy(SOURCES), "whittle"), (RoundRobinPolicy(), "round-robin")):
-        run = play(SOURCES, Fixed(policy), exponential(3000), 1, np.random.default_rng(0))
-        value = long_run_cycle(SOURCES, name, 1).average_reward
-        assert run.expected.mean() == pytest.approx(value, rel=2e-3)
-        assert run.reward.mean() == pytest.approx(value, rel=0.02)
 
 
 def test_estimates_are_the_quasi_likelihood_maximum():

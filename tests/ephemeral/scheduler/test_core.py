@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from analysis.ephemeral import Sources, four_sources, long_run_cycle, whittle_index_at_age
+from analysis.ephemeral import Sources, four_sources, whittle_index_at_age
 from analysis.ephemeral.optimum.costs import fill_budget
 from analysis.ephemeral.relaxed import due_ages, relaxed_bound
 from analysis.ephemeral.scheduler.admission import spread_ages
@@ -200,16 +200,6 @@ def test_kernel_agrees_with_the_closed_form(decay, age):
     assert content * limit[0] == pytest.approx(source.state_at_age([age])[0], rel=4e-15)
 
 
-@pytest.mark.parametrize("budget", [1, 2, 3])
-def test_four_sources_reach_cycle(budget):
-    scheduler, sources = Scheduler(four_sources(), budget), four_sources()
-    cycle = long_run_cycle(sources, "whittle", budget)
-    for _ in range(100):
-        scheduler.crawl()
-    rewards = [scheduler.crawl()[1].sum() for _ in range(50 * cycle.period)]
-    assert np.mean(rewards) == pytest.approx(cycle.average_reward, rel=1e-12)
-
-
 @pytest.mark.parametrize("budget", [0.0, 0.3, 0.999])
 def test_tiny_budget_crawls_nothing(budget):
     cost = np.random.default_rng(0).choice([1.0, 2.0, 5.0], 500)
@@ -277,30 +267,6 @@ def test_reward_approaches_relaxed_bound():
     assert scheduler.threshold == pytest.approx(subsidy, rel=0.05)
 
 
-def test_crawl_delays_are_kept():
-    sources = many_sources(2_000, seed=4)
-    least = np.random.default_rng(1).integers(0, 200, 2_000)
-    polite, free = Scheduler(sources, 40, 300, min_age=least), Scheduler(sources, 40, 300)
-    totals = np.zeros(2)
-    for _ in range(400):
-        ages = polite.ages
-        numbers, rewards = polite.crawl()
-        assert (ages[numbers] >= least[numbers]).all()
-        assert numbers.size <= 40
-        totals += rewards.sum(), free.crawl()[1].sum()
-    assert totals[0] < totals[1]
-
-
-def test_maximal_ages_are_kept():
-    sources = many_sources(1_000, seed=6)
-    scheduler = Scheduler(sources, 40, np.arange(1_000) % 30 + 1, max_age=50)
-    oldest = []
-    for _ in range(300):
-        oldest.append(scheduler.ages.max())
-        scheduler.crawl()
-    assert max(oldest[100:]) <= 52  # on average 20 of the 40 crawls are asked for by age alone
-
-
 def test_maximal_ages_share_budget():
     scheduler = Scheduler(four_sources(), 1, max_age=4)
     with pytest.raises(ValueError, match="max_age"):
@@ -339,23 +305,6 @@ def test_maximal_ages_fill_budget():
         assert len(Scheduler(sources, 0.1, max_age=size)) == size
 
 
-@pytest.mark.parametrize("costs", [False, True])
-def test_restored_state_continues(tmp_path, costs):
-    cost = np.random.default_rng(0).choice([1.0, 2.0], 500) if costs else 1.0
-    scheduler = Scheduler(many_sources(500, cost=cost), 12, min_age=3, max_age=90)
-    for _ in range(40):
-        scheduler.crawl()
-    scheduler.remove([7, 400])
-    scheduler.save(tmp_path / "state.npz")
-    again = Scheduler.load(tmp_path / "state.npz")
-    assert len(again) == 498
-    for _ in range(60):
-        for one, other in zip(scheduler.crawl(), again.crawl(), strict=True):
-            np.testing.assert_array_equal(np.sort(one), np.sort(other))
-    assert again.epoch == scheduler.epoch
-    assert again.add(many_sources(1)).tolist() == [500]
-
-
 def test_schedule_formats_agree(tmp_path):
     table = pd.DataFrame(
         {
@@ -379,19 +328,6 @@ def test_schedule_formats_agree(tmp_path):
         pd.testing.assert_frame_equal(plan, plans[0])
     plans[0].to_parquet(tmp_path / "out.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), plans[0])
-
-
-def test_demand_counts_sources_by_their_index():
-    sources = many_sources(5_000, cost=np.random.default_rng(0).choice([1.0, 3.0], 5_000))
-    scheduler = Scheduler(sources, 50, min_age=4)
-    for _ in range(60):
-        scheduler.crawl()
-    may = scheduler.ages >= 4
-    index = whittle_index_at_age(sources, scheduler.ages)
-    for factor in (0.0, 0.5, 1.01, 1.5):
-        subsidy = factor * scheduler.threshold
-        expected = sources.cost[may & (index >= subsidy)].sum()
-        assert scheduler.demand(subsidy) == pytest.approx(expected)
 
 
 @given(data=st.data(), costs=st.booleans(), limited=st.booleans())
@@ -533,15 +469,6 @@ def test_wrong_budget_is_refused():
     scheduler.budget = -1.0
     with pytest.raises(ValueError, match="budget"):
         scheduler.crawl()
-
-
-def test_foreign_file_is_refused(tmp_path):
-    (tmp_path / "text.npz").write_text("news, blog")
-    (tmp_path / "empty.npz").write_bytes(b"")
-    np.savez(tmp_path / "other.npz", ages=[1, 2])
-    for name in ("text.npz", "empty.npz", "other.npz"):
-        with pytest.raises(ValueError, match=f"{name} must be a file that `save` wrote"):
-            Scheduler.load(tmp_path / name)
 
 
 def test_second_removal_is_refused():

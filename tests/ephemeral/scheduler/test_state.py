@@ -181,7 +181,7 @@ def test_every_array_is_checked_by_itself(tmp_path, name, change, message):
 
 
 def test_state_keeps_settings(tmp_path):
-    scheduler = some_scheduler(min_age=1)
+    scheduler = some_scheduler(min_age=1, max_age=90)
     scheduler.budget = 3.5
     scheduler.save(tmp_path / "state.npz")
     scheduler.save(tmp_path / "state.npz")
@@ -190,6 +190,7 @@ def test_state_keeps_settings(tmp_path):
     assert (again.budget, again.epoch, len(again)) == (3.5, 20, 58)
     np.testing.assert_array_equal(again.ages, scheduler.ages)
     assert crawls(again, 40) == crawls(scheduler, 40)
+    assert again.add(Sources([1.0], [1.0], [1.0])).tolist() == [60]
 
 
 def test_wrong_budget_keeps_state(tmp_path):

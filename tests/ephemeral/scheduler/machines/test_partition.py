@@ -93,8 +93,13 @@ def unequal_costs(seed):
     return sources, part, float(rng.uniform(0.02, 1.1) * cost.sum())
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_unequal_parts_match_one_scheduler(seed):
+@pytest.mark.parametrize("seeds", [range(24), pytest.param(range(24, 324), marks=pytest.mark.slow)])
+def test_unequal_parts_match_one_scheduler(seeds):
+    for seed in seeds:
+        check_unequal_parts(seed)
+
+
+def check_unequal_parts(seed):
     sources, part, budget = unequal_costs(seed)
     one, many = Scheduler(sources, budget), PartitionedScheduler(sources, part, budget)
     for _ in range(40):
