@@ -82,7 +82,8 @@ THEOREMS = {
 
 
 def test_theorems_have_tests():
-    pages = "".join((PAGES / f"{page}.md").read_text() for page in ("timetable", "many-copies"))
+    names = ("timetable", "timetable-conditions", "many-copies")
+    pages = "".join((PAGES / f"{name}.md").read_text() for name in names)
     stated = re.findall(r"\{prf:(?:theorem|lemma|proposition)\}.*\n:label: (\S+)", pages)
     assert sorted(stated) == sorted(THEOREMS)
     for tests in THEOREMS.values():
