@@ -322,8 +322,10 @@ def draw_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
     save_figure(
         "orders-places",
         draw,
-        caption=f"Reward by the places of an engine that indexes {rate:g} pages per unit of time, "
-        f"with 95% bands of {frame['run'].nunique()} runs on common random numbers.",
+        caption="First come first served the index of part I earns most with "
+        f"{int(top['places'])} places, {top['reward']:.0f}, and {last['reward']:.0f} with "
+        f"{int(last['places'])}. The engine indexes {rate:g} pages per unit of time; 95% bands of "
+        f"{frame['run'].nunique()} runs on common random numbers.",
         alt=f"The blind index, first come first served, earns most at {int(top['places'])} places, "
         f"{top['reward']:.0f}, and {last['reward']:.0f} at {int(last['places'])}. Indexed by worth "
         f"it ends at {means['reward'][means['order'] == 'worth'].iloc[-1]:.0f}, below the bound of "
