@@ -1,40 +1,13 @@
 """The benchmark command: what it shows, keeps and refuses (never how long anything takes)."""
 
-import runpy
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-
-import pytest
 
 from analysis.ephemeral.scheduler.measured import MEASURED
 from benchmarks.scale import carry_over
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-
-
-@pytest.fixture
-def command(monkeypatch):
-    module = runpy.run_path(str(FOLDER / "__main__.py"))
-
-    def run(ratios, *arguments):
-        rows = [
-            {
-                "name": f"row {r}",
-                "ours_s": 2e-3,
-                "peer": "peer",
-                "peer_s": 2e-3 * r,
-                "ratio": r,
-                "note": "",
-            }
-            for r in ratios
-        ]
-        fake = SimpleNamespace(rows=lambda: iter(rows))
-        monkeypatch.setitem(module["main"].__globals__, "import_module", lambda name: fake)
-        module["main"](list(arguments))
-
-    return run
 
 
 def test_book_measures_ten_million_sources(tmp_path):

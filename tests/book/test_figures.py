@@ -11,7 +11,7 @@ from matplotlib import style
 from matplotlib.figure import Figure
 
 from scorecard import add_panels
-from scorecard.saving.figures import DARK_STYLE, STYLE, WIDTH
+from scorecard.saving.figures import STYLE, WIDTH
 from tests.support import sample
 
 #: Width in pixels of a figure in the column of a page, and on a telephone.
@@ -82,18 +82,7 @@ def without_points(lines):
         ("cut", lambda axis: axis.text(0.9, 0.5, "a text that leaves the page", in_layout=False)),
         ("small", lambda axis: axis.text(0.5, 0.5, "small", fontsize=4)),
         ("faint", lambda axis: axis.text(0.5, 0.5, "faint", color="#bbbbbb")),
-        ("faint", lambda axis: [axis.axvspan(0, 1, color="#0072B2"), axis.text(0.5, 0.5, "x")]),
-        ("faint", lambda axis: axis.set_xlabel("yellow", color="#E69F00")),
         ("crossed", lambda axis: [axis.plot([0, 1], [0, 1]), axis.text(0.4, 0.5, "on the curve")]),
-        ("crossed", lambda axis: [axis.axvline(0.5), axis.text(0.4, 0.5, "on the line")]),
-        (
-            "crossed",
-            lambda axis: [axis.plot([0, 0.5, 1], [0, 0.5, 1], "o"), axis.text(0.49, 0.49, "on it")],
-        ),
-        (
-            "crossed",
-            lambda axis: [axis.scatter([0, 0.5, 1], [0, 0.5, 1]), axis.text(0.49, 0.49, "on it")],
-        ),
         ("bare", lambda axis: axis.set_yticks([0, 0.5, 1], [])),
         ("pointless", lambda axis: without_points(axis.plot([0, 1], [0, 1], "o-", label="curve"))),
     ],
@@ -101,12 +90,6 @@ def without_points(lines):
 def test_drawing_fault_is_seen(look, drawing, fault, draw):
     assert faulty(look(drawing(lambda axis: None))) == set()
     assert faulty(look(drawing(draw))) == {fault}
-
-
-def test_dark_ink_is_seen(look, drawing):
-    assert look(drawing(lambda axis: axis.set_title("title"), DARK_STYLE))["faint"] == []
-    dark = drawing(lambda axis: axis.set_title("title", color="#202020"), DARK_STYLE)
-    assert "title: " in str(look(dark)["faint"])
 
 
 def beyond(frame):

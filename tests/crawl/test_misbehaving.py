@@ -80,10 +80,6 @@ def items(crawled):
     return lambda name: int(crawled[0].loc[name, "items"].sum())
 
 
-def test_there_are_more_than_thirty_ways():
-    assert len(ways()) > 50
-
-
 def test_hosts_are_isolated(crawled, kinds, items):
     """The crawl comes to its last epoch, and an honest feed is fetched in each of them."""
     log, _, _ = crawled

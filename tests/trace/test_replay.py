@@ -37,7 +37,7 @@ from analysis.trace.replay import (
     visits_of_learner,
     visits_with_content,
 )
-from analysis.trace.trace import DAY, WEEK, Trace, publications
+from analysis.trace.trace import DAY, WEEK, Trace
 from tests.trace.slow_replay import slow_replay
 
 EXACT = {"rel": 1e-12, "abs": 1e-12}
@@ -159,24 +159,6 @@ def test_slow_replay_agrees(world, name, budget, period):
     assert sum(rewards) > 0
 
 
-def test_slow_replay_agrees_on_publications():
-    whole = publications("both")
-    busiest = np.argsort(-whole.counts(whole.begin, whole.end))[:25]
-    kept = np.isin(whole.source, busiest)
-    names = np.array(whole.names)[whole.source[kept]]
-    trace = Trace.of(
-        pd.Series(names), pd.Series(whole.origin + whole.time[kept].astype("timedelta64[s]"))
-    )
-    begin = trace.second("2020-03-01")
-    rate = np.maximum(trace.counts(0, begin) / (begin / 3600), 1e-4)
-    sources = Sources(rate, np.ones(len(trace)), np.full(len(trace), np.log(2) / 24))
-    clock, age = Clock(begin, 600), np.ones(len(trace), dtype=np.int64)
-    policy = WhittlePolicy(sources)
-    _, fast, slow = both_ways(trace, sources, policy, policy, 2, clock, age)
-    assert fast.reward == pytest.approx(slow[0], **EXACT)
-    assert fast.harmonic == pytest.approx(slow[3], **EXACT)
-
-
 def test_environment_agrees(world):
     """A trace is a stream of contents, so that everything played on those plays on it too."""
     trace, sources = world
@@ -225,17 +207,6 @@ def test_warm_up_is_not_counted(world):
     # Over all 200 epochs the averages are those of the first 80 and of the last 120.
     assert whole.stale == pytest.approx(0.4 * rest.stale + 0.6 * part.stale, **EXACT)
     assert whole.harmonic == pytest.approx(0.4 * rest.harmonic + 0.6 * part.harmonic, **EXACT)
-
-
-def test_item_counts_once():
-    trace = Trace.of(
-        pd.Series(["a", "a", "b"]),
-        pd.to_datetime(pd.Series(["2020-01-02 00:00", "2020-01-02 02:30", "2020-01-02 01:00"])),
-    )
-    clock = Clock(trace.second("2020-01-02"), 6)
-    visits = visits_by_age(RoundRobinPolicy(), 1, 6, np.array([1, 1]))
-    scored = score(trace, visits, clock, np.array([1.0, 0.0]), np.array([2.0, 5.0]))
-    assert scored.reward == pytest.approx([2.0, 5.0, 0.0, 0.0, 2 * np.exp(-1.5), 0.0])
 
 
 def test_policy_must_select():
