@@ -44,7 +44,8 @@ def draw_policies(table: pd.DataFrame) -> None:
         else "What the fluid formula says is no reward of a policy, above the bound or not."
     )
     index = ", ".join(f"{gap:.2f}% at ${m}$" for m, gap in below.loc["index"].items())
-    short = below.loc["index"] - below.loc["exact optimum"]
+    by_index, by_optimum = (below.loc[name].to_numpy() for name in ("index", "exact optimum"))
+    short = by_index - by_optimum
     optimum = (
         "equals the exact optimum at every budget"
         if (short < 0.005).all()
@@ -73,7 +74,7 @@ def draw_policies(table: pd.DataFrame) -> None:
         draw,
         caption="Long-run reward of each policy on the four sources, in percent above or below the "
         "relaxed bound (the scale is linear within 0.1% and logarithmic beyond). The index policy "
-        f"{optimum}; the optimum lies at most {below.loc['exact optimum'].max():.2f}% below the "
+        f"{optimum}; the optimum lies at most {by_optimum.max():.2f}% below the "
         f"bound. {beyond}",
         alt=f"Dots for {len(shares)} rows and {pluralise(len(shares.columns), 'budget')} against a "
         f"vertical line at the bound. The index lies below it by {index}; farthest to the left is "
