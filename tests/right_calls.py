@@ -357,7 +357,7 @@ def crawl_calls():
             "policy": crawl.IndexPolicy(sources), "hosts": ["a", "b"], "budget": 1, "rng": rng,
         },
         "IndexPolicy": {"sources": sources},
-        "ListingIndex": {"size": 2, "half_life": 24.0, "seconds": 3600.0},
+        "ListingIndex": {"size": 2, "half_life": 24.0, "seconds": 3600.0, "budget": 1},
         "Outcome": {"source": 0, "kind": "found"},
         "Reply": {"status": 200},
         "Site": site,

@@ -202,6 +202,7 @@ STATEFUL = {
     "TurnPolicy": (lambda: TurnPolicy(4), turn),
     "IndexPolicy": (lambda: IndexPolicy(FOUR), rank),
     "ListingIndex": (lambda: ListingIndex(4, 24.0, 3600.0), rank),
+    "ListingIndex at a price": (lambda: ListingIndex(4, 24.0, 3600.0, budget=1), rank),
     "NutchAdaptive": (lambda: NutchAdaptive(4), learn),
     "StormCrawler": (lambda: StormCrawler(4), learn),
     "EntryFrequency": (lambda: EntryFrequency(4), read),

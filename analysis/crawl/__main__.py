@@ -32,7 +32,15 @@ RUN_HELP = """example, from an empty folder:
 FEEDS is OPML, a text file with an address on each line (# begins a comment), CSV with the column
 url and, if you like, name, min_interval and max_interval (as in 30m), or one address: that of a
 feed, or of a page that names its feeds. A round fetches a share of the feeds; every feed that was
-never fetched comes first. Ctrl-C ends the crawl; the same command continues it. A changed list and
+never fetched comes first.
+
+The policy lagrangian ranks feeds by what a fetch now gains over a wait, at the price of a fetch
+that uses up the budget. The price is solved for in each round, from the rates learned so far, for
+the budget alone: it does not know of feeds that come first because of --max-age or pings, nor of
+hosts that limit fetches. It has to be right to about a percent: at 2% off, the gain over index is
+gone, so use it for a hundred feeds or more whose rates are well known.
+
+Ctrl-C ends the crawl; the same command continues it. A changed list and
 changed options take effect then, and nothing that is known is lost; --every, --budget, --policy
 and --max-age are as before if they are left out.
 """
@@ -193,8 +201,9 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--budget", type=_positive, help="fetches in a round (each feed every 4h on average)")
     add(
         "--policy",
-        help="which feeds come next: index (by what new items are expected to be worth; default) "
-        "or round-robin (in turn)",
+        help="which feeds come next: index (by what new items are expected to be worth; default), "
+        "lagrangian (by what a fetch gains over a wait, at a price; see below) or round-robin (in "
+        "turn)",
     )
     add("--max-age", type=_seconds, help="time after which a feed comes before others (7d)")
     add("--max-size", type=_size, help="largest feed in MiB (10)")

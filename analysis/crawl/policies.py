@@ -20,7 +20,8 @@ from analysis.crawl.feeds.listing import contradict, listing_window, mean_rate, 
 from analysis.crawl.frontier.state import DAY, NEVER, Outcome
 from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.display import brief
-from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.index import whittle_index, whittle_index_at_age
+from analysis.ephemeral.lagrangian import PricedSources, crawl_price
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
@@ -117,6 +118,10 @@ class IndexPolicy:
         """Return the index of each source at its age."""
         return whittle_index_at_age(self.sources, age)
 
+    def index_of_content(self, content: Floats) -> Floats:
+        """Return the index of each source at an expected content, as pings change it."""
+        return whittle_index(self.estimates, content)
+
 
 class ListingIndex(IndexPolicy):
     """The index policy with rates estimated from listings of feeds and counts of new items.
@@ -131,6 +136,10 @@ class ListingIndex(IndexPolicy):
     that is within an hour. If they change, the rate is that of the dates, and without dates
     the geometric mean of what is listed and what the prior expects is counted. `analysis.crawl.
     feeds.listing` has the reasons.
+
+    With a `budget` the sources rank by their Lagrangian index. Its price is that of the relaxed
+    problem for the sources that were fetched before, at their present estimates. It is solved for
+    whenever the index is asked for: so it follows the rates, and a restart needs no price.
 
     Parameters
     ----------
@@ -149,6 +158,15 @@ class ListingIndex(IndexPolicy):
     stale_age : float, optional
         Age in epochs from which on a source has at least the mean rate of all, ``inf`` for never;
         an eighth of the memory by default.
+    budget : int, optional
+        Fetches in an epoch, from 1 to N, for the Lagrangian index; without it the index is
+        Whittle's.
+
+    Attributes
+    ----------
+    price : float or None
+        Price of a fetch at which the sources were ranked last; None under Whittle's index, and
+        before the first ranking.
 
     Examples
     --------
@@ -173,9 +191,13 @@ class ListingIndex(IndexPolicy):
         shape: float = 1.0,
         dates: bool = True,
         stale_age: float | None = None,
+        budget: int | None = None,
     ) -> None:
         check_kind("dates", dates, bool)
         size = check_integer("size", size, 1)
+        self.budget = None if budget is None else check_whole("budget", budget, 1, size)
+        self.price: float | None = None
+        self._holds_price = False
         half_life = check_number("half_life", half_life, 0, low_open=True, high_open=True)
         decay = np.full(size, np.log(2.0) / half_life)
         super().__init__(Sources(decay, np.ones(size), decay))  # of u* = 1
@@ -199,6 +221,11 @@ class ListingIndex(IndexPolicy):
         return np.where(self._age < self.stale_age, estimate, np.maximum(estimate, mean))
 
     @property
+    def is_priced(self) -> bool:
+        """Whether the index is the Lagrangian one, which depends on the budget."""
+        return self.budget is not None
+
+    @property
     def ids_change(self) -> NDArray[np.bool_]:
         """Sources that list nothing but new items at every fetch, shape (N,)."""
         return self._ids == Ids.CHANGING
@@ -216,9 +243,38 @@ class ListingIndex(IndexPolicy):
     def index(self, age: Arms) -> Floats:
         """Return the index of each source at its age; infinite for one to be fetched at once."""
         self._age = np.array(age)
-        u_star = self.rate * self.worth / self.sources.decay
-        is_estimated = (self._sums[:, _Sum.WATCHED] > 0) & (self._ids != Ids.IN_QUESTION)
-        return np.where(is_estimated, u_star * whittle_index_at_age(self.sources, age), np.inf)
+        is_watched = self._sums[:, _Sum.WATCHED] > 0
+        if self.budget is None:
+            u_star = self.rate * self.worth / self.sources.decay
+            index = u_star * whittle_index_at_age(self.sources, age)
+        elif is_watched.any():
+            if self.price is None or not self._holds_price:
+                self._solve_for_price(is_watched)
+            index = PricedSources(self.estimates, self.price or 0.0).index(age)
+        else:
+            index = np.empty(len(self.sources))
+        return np.where(is_watched & (self._ids != Ids.IN_QUESTION), index, np.inf)
+
+    def index_of_content(self, content: Floats) -> Floats:
+        """Return the index of each source at an expected content, at the price in force."""
+        if self.budget is None:
+            return super().index_of_content(content)
+        return PricedSources(self.estimates, self.price or 0.0).index_of_content(content)
+
+    def hold_price(self) -> None:
+        """Solve for the price once more and keep it: nothing new is learned from now on."""
+        self.price, self._holds_price = None, True
+
+    def _solve_for_price(self, is_watched: NDArray[np.bool_]) -> None:
+        """Solve the relaxed problem of the sources that were fetched before.
+
+        Of others nothing is known: new ones come first anyway, and those of which each fetch failed
+        take next to nothing of the budget.
+        """
+        assert self.budget is not None
+        rate, worth, decay = self.rate, self.worth, self.sources.decay
+        known = Sources(rate[is_watched], worth[is_watched], decay[is_watched])
+        self.price = crawl_price(known, min(self.budget, len(known)))
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Update the estimates with the items found and the listings of successful fetches."""
@@ -346,16 +402,36 @@ def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEqu
     return CertaintyEquivalence(len(sources), LEARNED)
 
 
-def listing_index(sources: Sources, budget: int, seconds: float, half_life: float) -> ListingIndex:
+def listing_index(
+    sources: Sources, budget: int, seconds: float, half_life: float, *, priced: bool = False
+) -> ListingIndex:
     """Return the index policy that learns rates from the dates in listings, and by counting.
 
     It uses the number of sources only, and `half_life`, which is ``CRAWL_HALF_LIFE``. Its memory
     is `MEMORY`. A source counts as stale after an eighth of that, or after eight times as many
-    epochs as a fetch of each source takes, if that is longer.
+    epochs as a fetch of each source takes, if that is longer. If `priced`, the index is the
+    Lagrangian one, at the price of the budget.
     """
     size, memory = len(sources), MEMORY / seconds
-    stale = max(memory / 8, 8 * size / budget)
-    return ListingIndex(size, half_life / seconds, seconds, memory=memory, stale_age=stale)
+    return ListingIndex(
+        size,
+        half_life / seconds,
+        seconds,
+        memory=memory,
+        stale_age=max(memory / 8, 8 * size / budget),
+        budget=budget if priced else None,
+    )
+
+
+def listing_lagrangian(
+    sources: Sources, budget: int, seconds: float, half_life: float
+) -> ListingIndex:
+    """Return `listing_index` with the Lagrangian index, whose price follows the learned rates.
+
+    That index is sensitive to its price: where the price is 2% off, its advantage over Whittle's is
+    gone.
+    """
+    return listing_index(sources, budget, seconds, half_life, priced=True)
 
 
 def default_max_age(policy: Any, size: int, budget: int, seconds: float) -> int:

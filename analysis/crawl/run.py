@@ -3,7 +3,7 @@
 A *round* is an epoch of `analysis.crawl.scheduler`: in each, some feeds are fetched. Every feed
 that was never fetched is fetched at once, those of a host a second apart. After that a round has a
 budget, and its fetches are spread over the time to the next one. Which feeds come next is decided
-by the index policy with rates from the dates in the feeds.
+by the index policy, or another of `POLICIES`, with rates from the dates in the feeds.
 
 Items are appended to a file of JSON Lines, each at least once. Beside it is the folder of the
 state:
@@ -52,6 +52,7 @@ from analysis.crawl.fetching.hosts import host_of, plain_address
 from analysis.crawl.fetching.requests import Job
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.state import DAY, FORBIDDEN, FOUND, Outcome
+from analysis.crawl.policies import ListingIndex
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.settings import read_logins
 from analysis.crawl.signals.plain import check_ping_file
@@ -62,6 +63,7 @@ from analysis.files import replacing
 
 POLICIES = {
     "index": "analysis.crawl.policies.listing_index",
+    "lagrangian": "analysis.crawl.policies.listing_lagrangian",
     "round-robin": "analysis.crawl.policies.round_robin",
 }
 """Policies that need no rates, by the name of the option."""
@@ -499,6 +501,8 @@ def next_rounds(frontier: Frontier, budget: int) -> np.ndarray:
     `FARTHEST` rounds has the first round after these, or after its rest.
     """
     policy = deepcopy(frontier.policy)  # an index may keep the ages that it was asked for
+    if isinstance(policy, ListingIndex):
+        policy.hold_price()  # else it is solved for in each of the rounds
     index: Callable[[Any], Any] = getattr(policy, "index", lambda age: age)
     age, soonest = frontier.age.copy(), np.full(frontier.age.size, -1)
     last = frontier.epoch + FARTHEST

@@ -77,6 +77,7 @@ LONGEST_FRESH = DAY
 """Default of ``CRAWL_LONGEST_FRESH``."""
 NEED_NO_RATES = (
     policies.listing_index,
+    policies.listing_lagrangian,
     policies.learned_index,
     policies.nutch_adaptive,
     policies.round_robin,

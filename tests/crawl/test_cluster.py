@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scrapy.crawler import Crawler
 
-from analysis.crawl import FeedServer, Frontier, IndexPolicy, TurnPolicy
+from analysis.crawl import FeedServer, Frontier, IndexPolicy, ListingIndex, TurnPolicy
 from analysis.crawl.cluster.part import FetchingPart, PartScheduler
 from analysis.crawl.cluster.run import CrawlCluster, FetchingParts
 from analysis.crawl.cluster.shares import Hosts, share
@@ -272,6 +272,9 @@ def test_offers_match_selection():
     assert (frontier.age[frontier.choose()] >= 25).all()
     with pytest.raises(ValueError, match="policy must have an index to be compared"):
         Frontier(TurnPolicy(3), list("abc"), 1, rng=np.random.default_rng(0)).offers(2)
+    priced = ListingIndex(3, 24.0, 3600.0, budget=1)  # no other part has its price
+    with pytest.raises(ValueError, match="policy must have an index that does not depend"):
+        Frontier(priced, list("abc"), 1, rng=np.random.default_rng(0)).offers(2)
 
 
 def test_unstarted_part_is_lost():

@@ -9,6 +9,7 @@ import pytest
 from scrapy.settings import Settings
 
 from analysis.crawl.local.transport import crawl_in_process
+from analysis.crawl.policies import listing_index
 from analysis.crawl.settings import crawl_settings
 from analysis.ephemeral import (
     Arrivals,
@@ -25,7 +26,7 @@ from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.policies import POLICIES, named_policy
 from analysis.trace.experiment import Experiment
 from analysis.trace.trace import WEEK, publications
-from tests.crawl.support import some_settings, some_site
+from tests.crawl.support import crawl_log, some_settings, some_site
 
 
 class Oldest:
@@ -126,6 +127,79 @@ def test_lagrangian_crawl_has_an_order():
     assert nested < 2
 
 
+class LearnedAdvantage:
+    """The Lagrangian index policy by its definition, at the price of what was learned so far."""
+
+    def __init__(self, sources, budget, seconds, half_life):
+        self.learner, self.budget = listing_index(sources, budget, seconds, half_life), budget
+        self.fetched, self.prices = np.zeros(len(sources), dtype=bool), []
+
+    def observe(self, outcomes):
+        self.learner.observe(outcomes)
+        self.fetched[[outcome.source for outcome in outcomes]] = True
+
+    def select(self, observation, budget, rng=None):
+        whittle, some = self.learner.index(observation.age), self.learner.estimates
+        rank = np.full(len(some), np.inf)
+        if self.fetched.any():
+            rows = (some.arrival_rate, some.mean_utility, some.decay_rate)
+            known = Sources(*(row[self.fetched] for row in rows))
+            self.prices.append(crawl_price(known, min(self.budget, len(known))))
+            rank = lagrangian_index(some, observation.age, self.prices[-1])
+        rank = np.where(np.isfinite(whittle), rank, np.inf)
+        return np.sort(np.argsort(-rank, kind="stable")[:budget])
+
+
+@pytest.mark.parametrize("budget", [1, 4, 12])
+def test_learned_lagrangian_crawl_ranks_at_learned_price(budget, monkeypatch):
+    """The price follows the rates; on some epochs the order is not that of Whittle's index."""
+    module, made = ModuleType("my_policies"), []
+
+    def by_advantage(sources, budget, seconds, half_life):
+        made.append(LearnedAdvantage(sources, budget, seconds, half_life))
+        return made[-1]
+
+    module.by_advantage = by_advantage
+    monkeypatch.setitem(sys.modules, "my_policies", module)
+    site = some_site(size=12, epochs=60)
+    own = "analysis.crawl.policies."
+    logs = {}
+    for policy in (own + "listing_lagrangian", "my_policies.by_advantage", own + "listing_index"):
+        given = some_settings(site, budget, 60) | {"CRAWL_POLICY": policy}
+        crawl = crawl_in_process(site, given | {"CRAWL_HALF_LIFE": 2 * site.seconds})
+        logs[policy] = crawl.store.frame()
+        if policy.endswith("lagrangian"):
+            last = crawl.frontier.policy.price
+    first, second, whittle = logs.values()
+    assert len(first) == 60 * budget
+    assert first.equals(second)
+    assert first.equals(whittle) == (budget == 12)
+    prices = made[0].prices
+    assert last == pytest.approx(prices[-1])
+    assert np.ptp(prices[len(prices) // 2 :]) > 0.01 * last
+
+
+def test_learned_lagrangian_crawl_survives_restart(tmp_path):
+    """The price is solved for again; a crawl that ranked by another index passes on its rates."""
+    site = some_site(size=12, epochs=40)
+    given = some_settings(site, 3, 40, "listing_lagrangian", CRAWL_HALF_LIFE=2 * site.seconds)
+    whole = crawl_in_process(site, given).store.frame()
+    for epochs in (1, 17, 40):
+        crawl = crawl_in_process(site, given | {"CRAWL_EPOCHS": epochs}, folder=tmp_path / "one")
+    assert crawl_log(tmp_path / "one")["source"].tolist() == numbers(whole)
+    other = some_settings(site, 3, 39, "listing_index", CRAWL_HALF_LIFE=2 * site.seconds)
+    learner = crawl_in_process(site, other, folder=tmp_path / "two").frontier.policy
+    crawl = crawl_in_process(site, given, folder=tmp_path / "two")
+    assert crawl.frontier.epoch == 40
+    assert crawl.frontier.policy.price > 0
+    assert crawl.frontier.policy.rate == pytest.approx(learner.rate, rel=0.5)
+
+
+def numbers(log):
+    """The number of the source of each fetch."""
+    return log["source"].str.extract(r"/feed/(\d+)\.xml")[0].astype(int).tolist()
+
+
 def test_a_policy_of_ones_own_crawls(monkeypatch):
     module = ModuleType("my_policies")
     module.oldest = lambda sources, budget, seconds: Oldest()
@@ -133,5 +207,5 @@ def test_a_policy_of_ones_own_crawls(monkeypatch):
     site = some_site(epochs=8)
     given = some_settings(site, 2, 8) | {"CRAWL_POLICY": "my_policies.oldest"}
     log = crawl_in_process(site, given).store.frame()
-    fetched = log["source"].str.extract(r"/feed/(\d+)\.xml")[0].astype(int)
-    assert [sorted(g) for _, g in fetched.groupby(log["epoch"])] == np.sort(turns(6, 2, 8)).tolist()
+    fetched = log.assign(number=numbers(log)).groupby("epoch")["number"]
+    assert [sorted(g) for _, g in fetched] == np.sort(turns(6, 2, 8)).tolist()

@@ -388,7 +388,10 @@ def rows_of(folder):
 @pytest.mark.sampled
 @pytest.mark.process
 def test_options_change_and_nothing_is_lost(tmp_path, server):
-    """Another period, policy and budget: nothing is delivered twice, and rates stay."""
+    """Another period, policy and budget: nothing is delivered twice, and rates stay.
+
+    Both indices use the same rates.
+    """
     (tmp_path / "feeds.txt").write_text("\n".join(server.urls()))
     run = ("run", "feeds.txt", "--local", "--rounds", "1")
     state = tmp_path / "items.state"
@@ -400,9 +403,12 @@ def test_options_change_and_nothing_is_lost(tmp_path, server):
     assert status == 0, errors
     assert "--policy is round-robin, and was index" in output
     assert {feed["items_a_day"] for feed in rows_of(state).values()} == {None}
-    assert ended(command(tmp_path, *run, "--policy", "index", "--every", "1s"))[0] == 0
+    assert ended(command(tmp_path, *run, "--policy", "lagrangian", "--every", "1s"))[0] == 0
     last, whole = rows_of(state), read_feeds(state)
-    assert (whole["options"]["every"], whole["options"]["budget"]) == (1.0, 6)
+    assert [whole["options"][name] for name in ("every", "budget", "policy")] == [
+        1.0, 6, "lagrangian",
+    ]  # fmt: skip
+    assert "by Lagrangian index" in feeds_text(whole)
     items = found(tmp_path / "items.jsonl")
     assert len(items) == len(set(items)) == len(listed(server))
     for url in server.urls():

@@ -242,12 +242,17 @@ class Frontier:
         Raises
         ------
         ValueError
-            If the policy has no index, by which sources of several frontiers could be compared.
+            If the policy has no index, by which sources of several frontiers could be compared, or
+            one at a price of this frontier's own.
         """
-        index = getattr(self.policy, "index", None)
+        index, kind = getattr(self.policy, "index", None), type(self.policy).__name__
         if index is None:
-            kind = type(self.policy).__name__
             raise ValueError(f"policy must have an index to be compared, got a {kind}")
+        if getattr(self.policy, "is_priced", False):
+            raise ValueError(
+                f"policy must have an index that does not depend on the budget of this part "
+                f"(policy index, not lagrangian), got a {kind} at a price of its own"
+            )
         draws = self.rng.bit_generator.state
         arms = self._selected(min(check_integer("most", most, 0), self.age.size))
         self.rng.bit_generator.state = draws

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ class PingedOrder:
         ----------
         policy : Policy
             One with ``index`` and ``estimates``, the sources as it believes them to be; the order
-            of others stays as it is.
+            of others stays as it is. If its index is not Whittle's, ``index_of_content`` is needed.
         number : mapping of str to int
             Number of each source, by name.
         age : ndarray of int, shape (N,)
@@ -109,8 +110,9 @@ class PingedOrder:
         arms = np.array(sorted(items), dtype=np.int64)
         content = -sources.u_star * np.expm1(-sources.decay * age)
         content[arms] += sources.mean_utility[arms] * np.array([items[i] for i in arms.tolist()])
-        index = blind.copy()
-        index[arms] = np.maximum(whittle_index(sources, content)[arms], blind[arms])
+        index, by_content = blind.copy(), partial(whittle_index, sources)
+        pinged = getattr(policy, "index_of_content", by_content)(content)
+        index[arms] = np.maximum(pinged[arms], blind[arms])
         own = np.zeros(age.size, dtype=bool)  # what the policy fetches without pings
         own[np.argsort(-blind, kind="stable")[:budget]] = True
         chosen = np.argsort(-index, kind="stable")[:budget]

@@ -27,6 +27,8 @@ FEEDS = "feeds.json"
 POLICIES = {
     "index": "by index: feeds come first whose new items are expected to be worth most, by rates "
     "that are learned from their dates",
+    "lagrangian": "by Lagrangian index: feeds come first that gain most by a fetch now, at the "
+    "price of the budget and by rates that are learned from their dates",
     "round-robin": "in turn",
 }
 """What the policies of ``run`` do, in words."""

@@ -57,7 +57,9 @@ class World:
         sources = Sources(self.rate, np.ones(size), self.decay)
 
         def new():
-            own = IndexPolicy(sources) if policy == "known" else ListingIndex(size, 24.0, HOUR)
+            budget = self.budget if policy == "priced" else None
+            learner = ListingIndex(size, 24.0, HOUR, budget=budget)
+            own = IndexPolicy(sources) if policy == "known" else learner
             frontier = Frontier(own, range(size), self.budget, rng=0, seconds=HOUR)
             if kinds:
                 frontier.pinged = PingedOrder(Trust(), lambda: now[0], block)
@@ -112,6 +114,28 @@ KINDS = [HONEST] * 12 + [LIAR] * 12 + [DEAD] * 12 + [NONE] * 12
 def test_honest_hub_earns_more():
     found = gain(KINDS, [HONEST], seeds=4, hours=500)
     assert found.low > 0
+
+
+def test_honest_hub_earns_more_at_a_price():
+    """The Lagrangian index by content stands beside that by age: no ping takes every place."""
+    found = gain(KINDS, [HONEST], seeds=4, hours=500, policy="priced")
+    assert found.low > 0
+
+
+def test_index_by_content_continues_that_by_age():
+    """At the content of its age a source has the index of its age, on either scale."""
+    rng, size, age = np.random.default_rng(4), 20, np.arange(1, 21)
+    listings = [
+        Outcome(i, "found", items=9, ages=tuple(np.sort(rng.exponential(HOUR * (1 + i), 9))))
+        for i in range(size)
+    ]
+    for budget in (None, 3):
+        policy = ListingIndex(size, 24.0, HOUR, budget=budget)
+        policy.observe(listings)
+        by_age, some = policy.index(age), policy.estimates
+        content = some.state_at_age(age)
+        assert policy.index_of_content(content) == pytest.approx(by_age, abs=1e-9)
+        assert (policy.index_of_content(content + 0.1) > by_age).all()
 
 
 def test_liars_cost_little():
