@@ -403,10 +403,10 @@ def test_options_change_and_nothing_is_lost(tmp_path, server):
     assert status == 0, errors
     assert "--policy is round-robin, and was index" in output
     assert {feed["items_a_day"] for feed in rows_of(state).values()} == {None}
-    assert ended(command(tmp_path, *run, "--policy", "lagrangian", "--every", "1s"))[0] == 0
+    assert ended(command(tmp_path, *run, "--policy", "lagrangian", "--every", "4s"))[0] == 0
     last, whole = rows_of(state), read_feeds(state)
     assert [whole["options"][name] for name in ("every", "budget", "policy")] == [
-        1.0, 6, "lagrangian",
+        4.0, 6, "lagrangian",
     ]  # fmt: skip
     assert "by Lagrangian index" in feeds_text(whole)
     items = found(tmp_path / "items.jsonl")
