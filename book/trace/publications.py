@@ -12,7 +12,6 @@ import pandas as pd
 from analysis.arrays import Floats
 from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
 from analysis.ephemeral.relaxed import relaxed_bound
-from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
@@ -20,7 +19,7 @@ from analysis.trace.poisson import compare_with_surrogates
 from analysis.trace.rates import trained_rates
 from analysis.trace.replay import expected_reward
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
-from book.trace.shared import SIZES, check_weeks, load_trace
+from book.trace.shared import SIZES, check_weeks, load_trace, measure_ratio
 from scorecard import format_interval, pluralise, save_data, save_table, save_value, save_values
 from scorecard.record import read_saved_numbers
 
@@ -42,12 +41,29 @@ LABELS = {
 QUOTED = (
     "clairvoyant", "entry", "even", "feed", "fixed", "forgetting", "oracle", "robin", "shrunk",
 )  # fmt: skip
-KINDS = {"upload": "uploads", "commit": "commits"}
+KINDS = {"upload": "uploads", "commit": "commits", "own": "your items"}
 
 
 def check_trace(_: object, parameters: Mapping[str, Any]) -> None:
-    """Refuse a second trace of the reader that the weeks and budgets do not fit."""
-    check_weeks(load_trace("release", parameters["trace"]), parameters)
+    """Refuse a trace of the reader that the weeks and budgets do not fit, and a place without."""
+    path, place = parameters["trace"], parameters["place"]
+    if place == "first" and not path:
+        raise ValueError("place must be second where no trace is given, got first")
+    for trace in load_traces(path, place):
+        check_weeks(trace, parameters)
+
+
+def load_traces(path: str, place: str) -> tuple[Trace, Trace]:
+    """Return the page's first and second trace; a reader's file takes the `place` of one."""
+    first, second = (path, "") if place == "first" else ("", path)
+    return load_trace("both", first), load_trace("release", second)
+
+
+def load_kinds(path: str, place: str) -> dict[str, Trace]:
+    """Return the parts of the first trace by name: uploads and commits, or the reader's items."""
+    if place == "first":
+        return {"own": load_trace("both", path)}
+    return {kind: publications(kind) for kind in ("upload", "commit")}
 
 
 def replay_policies(experiment: Experiment, memory: float, seed: int) -> dict[str, Outcome]:
@@ -77,7 +93,7 @@ def compute_ratios_to_index(
 ) -> pd.DataFrame:
     """Return the ratios of three weekly rewards to the index policy's, with intervals."""
     others = {"fixed": fixed, "robin": robin, "lambdacrawl": drawn}
-    rows = {LABELS[key]: ratio_interval(weeks, index, weights) for key, weeks in others.items()}
+    rows = {LABELS[key]: measure_ratio(weeks, index, weights) for key, weeks in others.items()}
     return pd.DataFrame(rows, index=["ratio", "low", "high"]).T.round(3)
 
 
@@ -108,7 +124,7 @@ def compare_with_index(
     for size, played in outcomes.items():
         base, budget = played["index"].weeks, every[size].budget
         for key, outcome in played.items():
-            ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+            ratio, low, high = measure_ratio(outcome.weeks, base, weights)
             by_phase = outcome.weekly.sum(axis=1) / played["index"].weekly.sum(axis=1)
             rows.append((size, budget, key, ratio, low, high, np.ptp(by_phase), outcome.used))
         index = base.sum() / (base.size * WEEK / HOUR)
@@ -121,31 +137,34 @@ def compare_with_index(
     columns = ["size", "budget", "policy", "ratio", "low", "high", "phases", "used"]
     table = pd.DataFrame(rows, columns=columns)
     by_policy = table.set_index(["policy", "size"])
-    ratio, used = by_policy["ratio"], by_policy["used"]
-    facts = {f"{policy}-{size}": ratio[policy, size] for policy in QUOTED for size in outcomes}
+    ratios, used = by_policy["ratio"], by_policy["used"]
+    facts = {f"{policy}-{size}": ratios[policy, size] for policy in QUOTED for size in outcomes}
     for size in outcomes:
         facts[f"budget-{size}"] = every[size].budget
         facts[f"feed-used-{size}"] = used["feed", size]
-        facts[f"stale-{size}"] = 1 - 1 / ratio["oracle", size]
+        facts[f"stale-{size}"] = 1 - 1 / ratios["oracle", size]
     for size in ("small", "large"):
         facts[f"nutch-used-{size}"] = used["nutch", size]
         facts[f"round-{size}"] = len(every[size].trace) / every[size].budget  # hours between visits
     facts |= {
-        "lambdacrawl-middle": ratio["lambdacrawl", "middle"],
-        "is-ping-first": ping_is_first(ratio[:, "small"]),
-        "greedy-loss-middle": 1 - ratio["greedy", "middle"],
-        "robin-gain": 1 / ratio["robin", "small"],
-        "forgetting-gain": ratio["forgetting"].min() - 1,
-        "forgetting-gain-large": ratio["forgetting"].max() - 1,
+        "lambdacrawl-middle": ratios["lambdacrawl", "middle"],
+        "is-ping-first": ping_is_first(ratios[:, "small"]),
+        "greedy-loss-middle": 1 - ratios["greedy", "middle"],
+        "robin-gain": 1 / ratios["robin", "small"],
+        "forgetting-gain": ratios["forgetting"].min() - 1,
+        "forgetting-gain-large": ratios["forgetting"].max() - 1,
     }
     save_values("publications", facts)
     return table
 
 
 def ping_is_first(ratio: pd.Series) -> bool:
-    """Whether seeing contents gains more than twice what any other policy gains, by policy."""
+    """Whether seeing contents gains much, and more than twice what any other policy gains.
+
+    `ratio`: reward over that of the index, by policy.
+    """
     others = ratio[[key for key in LABELS if key not in {"index", "feed"}]]
-    return bool(ratio["feed"] - 1 > 2 * (others.max() - 1))
+    return bool(ratio["feed"] - 1 > max(2 * (others.max() - 1), TIE))
 
 
 FINDINGS = {
@@ -182,6 +201,7 @@ def find(values: Mapping[tuple[str, str], float], outside: bool) -> dict[str, bo
 
 def compare_traces(
     table: pd.DataFrame,
+    kinds: Mapping[str, Trace],
     trace: Trace,
     second: Mapping[str, Mapping[str, Outcome]],
     weights: Floats,
@@ -197,7 +217,7 @@ def compare_traces(
     rows: Any = table.itertuples()
     first = {(row.policy, row.size): row.ratio for row in rows}
     again = {
-        (policy, size): ratio_interval(outcome.weeks, played["index"].weeks, weights)[0]
+        (policy, size): measure_ratio(outcome.weeks, played["index"].weeks, weights)[0]
         for size, played in second.items()
         for policy, outcome in played.items()
     }
@@ -206,7 +226,7 @@ def compare_traces(
             float(compare_with_surrogates(part, surrogates, rng)["p"].max())
             for part, rng in ((part, np.random.default_rng([seed, 7])) for part in parts)
         )
-        for parts in ([publications(kind) for kind in KINDS], [trace])
+        for parts in (kinds.values(), [trace])
     ]
     least = find_least_p(surrogates)
     found = [find(first, largest[0] <= least), find(again, largest[1] <= least)]
@@ -215,7 +235,11 @@ def compare_traces(
             (text, *("holds" if each[name] else "does not hold" for each in found))
             for name, text in FINDINGS.items()
         ],
-        columns=["finding", "uploads and commits", "your trace" if own else "releases"],
+        columns=[
+            "finding",
+            "your trace" if "own" in kinds else "uploads and commits",
+            "your trace" if own else "releases",
+        ],
     )
     save_table(
         "publications-both-traces",
@@ -250,11 +274,11 @@ def assume_half_lives(trace: Trace, begin: int, end: int, seed: int) -> dict[str
 # Values and tables
 
 
-def tabulate_data(names: Sequence[str]) -> pd.DataFrame:
-    """Return sources, items, period and inequality of each part of the trace."""
+def tabulate_data(kinds: Mapping[str, Trace], whole: Trace) -> pd.DataFrame:
+    """Return sources, items, period and inequality of the trace, and of its parts if it has any."""
+    is_own = "own" in kinds
     rows = {}
-    for name in names:
-        trace = publications(name)
+    for name, trace in (kinds if is_own else {**kinds, "both": whole}).items():
         counts = np.sort(trace.counts(trace.begin, trace.end))[::-1]
         rows[KINDS.get(name, name)] = {
             "sources": len(trace),
@@ -265,22 +289,23 @@ def tabulate_data(names: Sequence[str]) -> pd.DataFrame:
             "largest": int(counts[0]),
             "share of the busiest ten": f"{counts[:10].sum() / counts.sum():.0%}",
         }
-    save_value("publications-both-sources", rows["both"]["sources"])
+    save_values("publications", {"both-sources": len(whole), "own-first": is_own})
     return pd.DataFrame(rows).T
 
 
-def compare_with_poisson(number: int, seed: int) -> pd.DataFrame:
-    """Compare both kinds with Poisson surrogates of their own, and save the statistics."""
+def compare_with_poisson(kinds: Mapping[str, Trace], number: int, seed: int) -> pd.DataFrame:
+    """Compare each kind with Poisson surrogates of its own, and save the statistics."""
     tables = {}
-    for number_of_kind, kind in enumerate(KINDS):
+    for number_of_kind, (kind, trace) in enumerate(kinds.items()):
         rng = np.random.default_rng([seed, 1, number_of_kind])
-        table = compare_with_surrogates(publications(kind), number, rng)
-        for name in ("day", "drift", "fano, a week", "short gaps"):
+        table = compare_with_surrogates(trace, number, rng).dropna()
+        for name in ("day", "drift", "fano, a week", "short gaps") if kind != "own" else ():
             key = name.replace(", ", "-").replace(" ", "-")
             save_value(f"publications-{kind}-{key}", table["trace"][name])
         tables[KINDS[kind]] = table
     both = pd.concat(tables, names=["kind"])
-    save_value("publications-commit-short-gaps-high", both["high"]["commits", "short gaps"])
+    if "commit" in kinds:
+        save_value("publications-commit-short-gaps-high", both["high"]["commits", "short gaps"])
     save_value("publications-is-not-poisson", both["p"].max() <= find_least_p(number))
     return both
 
@@ -393,11 +418,12 @@ def robin_is_worst(campbell: pd.DataFrame) -> bool:
     return bool(off.stack().idxmax() == (LABELS["robin"], off.columns[0]))
 
 
-def compare_kinds(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFrame:
+def compare_kinds(
+    kinds: Mapping[str, Trace], every: Mapping[str, Experiment], weights: Floats
+) -> pd.DataFrame:
     """Compare a few policies on each kind alone, for the cost of stale rates by budget."""
     rows = {}
-    for kind, label in KINDS.items():
-        trace = publications(kind)
+    for kind, trace in kinds.items():
         for size, experiment in every.items():
             budget = min(experiment.budget, len(trace))
             split = trace.begin + experiment.split - experiment.begin
@@ -415,11 +441,11 @@ def compare_kinds(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFr
             }
             column = {}
             for key, outcome in others.items():
-                ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+                ratio, low, high = measure_ratio(outcome.weeks, base, weights)
                 if kind == "upload" and (key == "oracle" or (key, size) == ("robin", "large")):
                     save_value(f"publications-{kind}-{key}-{size}", ratio)
                 column[LABELS[key]] = format_interval(ratio, low, high)
-            rows[label, f"{budget} an hour"] = column
+            rows[KINDS[kind], f"{budget} an hour"] = column
     return pd.DataFrame(rows).T
 
 
@@ -428,13 +454,20 @@ def tabulate_costs(experiment: Experiment, top: int) -> pd.DataFrame:
     trace, begin, split = experiment.trace, experiment.begin, experiment.split
     trained, tested = experiment.trained, experiment.tested
     uploads = np.flatnonzero([name.startswith("upload/") for name in trace.names])
+    if not uploads.size:  # a trace of the reader
+        uploads = np.arange(len(trace))
+    top = min(top, uploads.size // 2)
     order = uploads[np.argsort(-trained[uploads], kind="stable")]
     best, others = order[:top], order[top:]
     counts = trace.counts(split, experiment.end)
     unseen = trained == 0
-    facts = {
+    # Where nothing else had an item in training, there is no rate to compare with.
+    expected = float(trained[others].sum())
+    facts: dict[str, float | bool] = {
         "curse": tested[best].sum() / trained[best].sum(),
-        "rest": tested[others].sum() / trained[others].sum(),
+        "rest": tested[others].sum() / expected if expected > 0 else 1.0,
+        "others-were-trained": expected > 0,
+        "best-trained": top,
         "unseen-share": counts[unseen].sum() / counts.sum(),
         "unseen": int((unseen & (counts > 0)).sum()),
     }
@@ -470,7 +503,7 @@ def vary_half_lives(
             "oracle": other.by_age(WhittlePolicy(other.sources(other.tested))),
             "feed": replay_observing(other),
         }
-        found = {key: ratio_interval(o.weeks, base, weights) for key, o in others.items()}
+        found = {key: measure_ratio(o.weeks, base, weights) for key, o in others.items()}
         ratios[rule] = {key: ratio for key, (ratio, _, _) in found.items()}
         rows[rule] = {LABELS[key]: format_interval(*numbers) for key, numbers in found.items()}
     _save_half_lives(pd.DataFrame(ratios).T)
@@ -496,7 +529,7 @@ def orders_agree(ratios: pd.DataFrame) -> bool:
 
 def robin_moves_most(ratios: pd.DataFrame) -> bool:
     """Whether round robin's reward changes by the largest factor from 6 hours to a week."""
-    factors = np.log(ratios.loc["a week"] / ratios.loc["6 hours"]).abs()
+    factors = (ratios.loc["a week"] / ratios.loc["6 hours"]).map(np.log).abs()
     return bool(factors[["robin", "feed", "fixed"]].idxmax() == "robin")
 
 
@@ -527,6 +560,8 @@ def vary_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) ->
 
 #: Relative difference up to which two rewards count as a tie.
 TIE = 0.02
+#: Share of a reward below which a loss is none.
+LITTLE = 0.005
 #: Share of a reward below which another is much less.
 MUCH_LESS = 0.75
 
@@ -545,13 +580,14 @@ def collect_predicates(v: Mapping[str, float]) -> dict[str, bool]:
         "tie": bool((np.abs(sizes("fixed") - 1) < TIE).all()),
         "greedy-loses": v["greedy-loss-middle"] > TIE,
         "entry-is-robin": bool((np.abs(sizes("entry") / sizes("robin") - 1) < 0.1).all()),
-        "stale-falls": increasing and falls("upload-oracle"),
+        "stale-falls": "upload-oracle-small" in v and increasing and falls("upload-oracle"),
         "curse-holds": v["curse"] < v["rest"],
         "prior-little": bool((np.abs(sizes("shrunk") - 1) < TIE).all()),
         "forgetting-helps": bool((sizes("forgetting") > 1).all()),
         "memory-falls": increasing and bool((np.diff(sizes("memory")) <= 0).all()),
         "longer-is-safer": v["half-life-double"] < v["half-life-half"],
-        "values-matter": v["values-unknown"] > max(v["half-life-double"], v["half-life-half"]),
+        "values-matter": v["values-unknown"]
+        > max(v["half-life-double"], v["half-life-half"], LITTLE),
         "two-objectives": v["harmonic-even-middle"] < v["harmonic-index-middle"]
         and v["even-middle"] < 1,
         "robin-is-fresh": v["harmonic-robin-middle"] < 1.25 * v["harmonic-even-middle"]

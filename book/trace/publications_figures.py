@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from analysis.arrays import Floats
 from analysis.trace.experiment import Experiment, Outcome
 from analysis.trace.poisson import WINDOWS, fano_factors, hourly_shares, relative_gaps, surrogate
-from analysis.trace.trace import WEEK, Trace, publications
+from analysis.trace.trace import WEEK, Trace
 from book.trace.publications import KINDS, LABELS
 from scorecard import (
     COLOURS,
@@ -45,7 +45,7 @@ def _measure(trace: Trace, rng: np.random.Generator, grid: Floats, bins: Floats)
     gaps = relative_gaps(trace)[0]
     changes = _drift(trace), np.concatenate([_drift(d) for d in drawn])
     drift, of_surrogates = (
-        np.histogram(np.clip(c, bins[0], bins[-1]), bins)[0] / c.size for c in changes
+        np.histogram(np.clip(c, bins[0], bins[-1]), bins)[0] / max(c.size, 1) for c in changes
     )
     return Measured(
         [float(np.median(fano_factors(trace, window))) for window in WINDOWS.values()],
@@ -58,12 +58,12 @@ def _measure(trace: Trace, rng: np.random.Generator, grid: Floats, bins: Floats)
     )
 
 
-def draw_poisson(seed: int) -> None:
+def draw_poisson(kinds: Mapping[str, Trace], seed: int) -> None:
     """Draw dispersion, gaps, hours of the day and drift, each beside one surrogate or many."""
     grid, bins = np.geomspace(1e-3, 20, 60), np.linspace(-6, 6, 25)
     measured = {
-        kind: _measure(publications(kind), np.random.default_rng([seed, 2, row]), grid, bins)
-        for row, kind in enumerate(KINDS)
+        kind: _measure(trace, np.random.default_rng([seed, 2, row]), grid, bins)
+        for row, (kind, trace) in enumerate(kinds.items())
     }
     data = []
     for kind, found in measured.items():
@@ -75,8 +75,9 @@ def draw_poisson(seed: int) -> None:
 
     def draw(figure: Figure) -> pd.DataFrame:
         fano, gaps, hours, drift = panels = add_panels(figure, 4, 2)
-        null = next(iter(measured.values())).drift_of_surrogates
-        drift.stairs(100 * null, bins, color=ink(), label="uploads, surrogates")
+        first, found = next(iter(measured.items()))
+        null = found.drift_of_surrogates
+        drift.stairs(100 * null, bins, color=ink(), label=f"{KINDS[first]}, surrogates")
         looks = zip(COLOURS, ("--", "-"), measured.items(), strict=False)
         for colour, style, (kind, found) in looks:
             look = {"color": colour, "label": KINDS[kind]}
@@ -99,14 +100,24 @@ def draw_poisson(seed: int) -> None:
             axis.legend()
         return pd.DataFrame(data, columns=["kind", "quantity", "at", "value"])
 
+    own = "own" in kinds
     save_figure(
         "publications-poisson",
         draw,
-        caption="Four ways in which publications are not Poisson. Counts vary more than their mean "
+        caption="Four ways in which publications can differ from Poisson: counts that vary more or "
+        "less than their mean (median over sources; bands: surrogates of constant rate), gaps, "
+        "hours of the day, and the change of each source's rate from the first half of the period "
+        "to the second, beside that of surrogates."
+        if own
+        else "Four ways in which publications are not Poisson. Counts vary more than their mean "
         "(median over sources; bands: surrogates of constant rate). Short gaps and very long ones "
         "are both too frequent. Items follow the hours of the day. Rates change from the first "
         "half of the period to the second, by far more than surrogates do.",
-        alt="Four panels. Variance over mean of counts is above 1 in windows of a day and rises "
+        alt="Four panels on your items, each beside surrogates of constant rate: variance over "
+        "mean of counts by window, shares of longer gaps, shares of the hours of the day, and "
+        "changes of rates from one half to the other."
+        if own
+        else "Four panels. Variance over mean of counts is above 1 in windows of a day and rises "
         "with the window for uploads and commits, outside the bands of surrogates. The curves of "
         "relative gaps lie below the exponential at short gaps and above it at long ones. Shares "
         "by hour swing between night and day, outside the band. The change from one half to the "
@@ -260,7 +271,8 @@ def draw_objectives(
                 xscale="log",
                 ylim=(0, 1.2 * rows_of_size["value"].iloc[0]),
             )
-            axis.set_xlim(0.004, 2.0)
+            shown = table["penalty"][table["policy"].isin(markers)]
+            axis.set_xlim(min(0.004, 0.8 * shown[shown > 0].min()), max(2.0, 1.2 * shown.max()))
             axis.xaxis.set_minor_formatter("")
             axis.set_title(f"{every[size].budget} an hour")
         figure.supylabel("value / index")

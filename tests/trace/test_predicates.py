@@ -1,5 +1,7 @@
 """The sentences of the page on real publications turn with the numbers that they depend on."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from book.trace import publications_figures as figures
 from book.trace import your_trace as page
 from book.trace.publications import (
     LABELS,
+    check_trace,
     collect_predicates,
     orders_agree,
     ping_is_first,
@@ -52,6 +55,7 @@ def test_findings_hold_for_similar_numbers():
         ("memory-falls", {"memory-large": 480}),
         ("longer-is-safer", {"half-life-double": 0.05}),
         ("values-matter", {"values-unknown": 0.02}),
+        ("values-matter", {"values-unknown": 4e-3, "half-life-double": 0, "half-life-half": 0}),
         ("two-objectives", {"even-middle": 1.1}),
         ("robin-is-fresh", {"harmonic-robin-middle": 0.1}),
         ("robin-is-fresh", {"robin-middle": 0.85}),
@@ -77,6 +81,28 @@ def test_ping_gains_most():
     ratio = pd.Series(dict.fromkeys(LABELS, 0.9) | {"nutch": 1.05, "feed": 1.2})
     assert ping_is_first(ratio)
     assert not ping_is_first(ratio.replace(1.05, 1.11))
+    assert not ping_is_first(ratio.replace({1.05: 0.9, 1.2: 1.01}))
+
+
+def test_a_trace_of_ones_own_has_no_uploads():
+    v = {name: x for name, x in numbers().items() if not name.startswith("upload")}
+    assert not collect_predicates(v)["stale-falls"]
+
+
+@pytest.mark.parametrize(
+    ("place", "path", "message"),
+    [
+        ("first", "", "place"),
+        ("first", "two-feeds.csv", "training"),
+        ("second", "two-feeds.csv", "training"),
+        ("first", "four-feeds.csv", "large"),
+    ],
+)
+def test_unfit_traces_are_refused(place, path, message):
+    path = path and str(Path(__file__).parents[1] / "book" / "tables" / path)
+    parameters = {"trace": path, "place": place, "training": 20, "test": 8, "large": 5}
+    with pytest.raises(ValueError, match=message):
+        check_trace(None, parameters)
 
 
 def test_formula_is_worst_for_robin():
