@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_file, check_kind, check_number, shown
+from analysis.extras import missing_extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -289,8 +290,8 @@ class Sources:
 
         try:
             return cls.from_frame(read_plain_csv(path), period)
-        except ValueError:
-            pass  # the careful reader accepts more, and its errors name row and column
+        except (ModuleNotFoundError, ValueError):
+            pass  # the careful reader needs pandas only, accepts more, and names row and column
         try:
             return cls.from_frame(read_careful_csv(path), period)
         except (OSError, ValueError) as error:
@@ -307,6 +308,10 @@ class Sources:
         """
         import pandas as pd
 
+        try:
+            import pyarrow.parquet  # noqa: F401 (pandas reads by it, and does not name our extra)
+        except ModuleNotFoundError as error:
+            raise missing_extra(error, "tables") from None
         try:
             return cls.from_frame(pd.read_parquet(check_file("path", path)), period)
         except (OSError, ValueError) as error:

@@ -1,12 +1,16 @@
-"""Tables of sources, read by pandas and pyarrow and checked row by row.
+"""Tables of sources, read by pandas and checked row by row; plain ones are read by pyarrow.
 
 Apart from `sources`, so that the model itself needs no more than NumPy.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
+import re
+import unicodedata
 import warnings
+import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,20 +20,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.checks import MOST_BYTES, check_file
-from analysis.extras import missing_extra
-
-try:
-    import pyarrow
-    import pyarrow.compute
-    import pyarrow.csv
-except ModuleNotFoundError as error:
-    raise missing_extra(error, "tables") from None
 
 COLUMNS = ("name", "arrival_rate", "mean_utility", "decay_rate")
 #: Letters that a name may have.
 LONGEST_NAME = 200
-_NOTHING = r"^[\pZ\pC]*$"
-_CONTROLS = r"[\x00-\x1f\x7f-\x{9f}\x{2028}\x{2029}]"
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+#: Unicode's categories of characters that show nothing: separators, controls, formats.
+_UNSEEN = {"Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"}
 #: What else divides columns, as spreadsheets of some countries write them.
 _DIVIDERS = {";": "semicolons", "\t": "tabs"}
 
@@ -58,13 +55,19 @@ def columns_of(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
 
 def unfit_names(names: pd.Series) -> dict[str, NDArray[np.bool_]]:
     """Return which names break each rule that a name must keep: one short line with some text."""
-    texts = pyarrow.array(names.astype(str).fillna(""), pyarrow.string())
-    matches = pyarrow.compute.match_substring_regex
-    long = pyarrow.compute.greater(pyarrow.compute.utf8_length(texts), LONGEST_NAME)
+    texts = names.astype(str).fillna("").tolist()
+    empty, controls = np.zeros((2, len(texts)), dtype=np.bool_)
+    # Nearly all names are printable, which one fast call says of each.
+    odd = [row for row, text in enumerate(texts) if not text.isprintable() or not text.strip()]
+    for row in odd:
+        empty[row] = all(unicodedata.category(letter) in _UNSEEN for letter in texts[row])
+        controls[row] = _CONTROLS.search(texts[row]) is not None
     return {
-        "must not be empty": np.asarray(matches(texts, _NOTHING)),
-        "must be one line without control characters": np.asarray(matches(texts, _CONTROLS)),
-        f"must have at most {LONGEST_NAME} letters": np.asarray(long),
+        "must not be empty": empty,
+        "must be one line without control characters": controls,
+        f"must have at most {LONGEST_NAME} letters": (
+            np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) > LONGEST_NAME
+        ),
     }
 
 
@@ -95,7 +98,7 @@ def read_careful_csv(path: str | PathLike[str], *, skip_blank_lines: bool = True
     Blank lines are left out, or else are rows without any text. ValueError if the file is empty,
     cannot be read, a column occurs twice, or a row has too many fields.
     """
-    text = _decoded(_unpacked(path).to_pybytes())
+    text = _decoded(_unpacked(path))
     as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "skipinitialspace": True}
     try:
         header = pd.Index(pd.read_csv(io.StringIO(text), header=None, nrows=1, **as_text).iloc[0])
@@ -117,20 +120,24 @@ def read_careful_csv(path: str | PathLike[str], *, skip_blank_lines: bool = True
         raise ValueError("the file is empty") from None
 
 
-def _unpacked(path: str | PathLike[str]) -> pyarrow.Buffer:
+def _unpacked(path: str | PathLike[str]) -> bytes:
     """Return the content of a file, unpacked if it is packed by gzip.
 
-    ValueError if the file is no regular one, or its content has more than `MOST_BYTES`.
+    ValueError if the file is no regular one, is packed badly, or its content has more than
+    `MOST_BYTES`.
     """
     content = Path(check_file("path", path)).read_bytes()
     if not content.startswith(b"\x1f\x8b"):
-        return pyarrow.py_buffer(content)
-    unpacked = pyarrow.input_stream(pyarrow.py_buffer(content), "gzip").read_buffer(MOST_BYTES + 1)
-    if unpacked.size > MOST_BYTES:
+        return content
+    try:
+        content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"the file is packed by gzip and cannot be unpacked: {error}") from None
+    if len(content) > MOST_BYTES:
         raise ValueError(
             f"path must be a file of at most {MOST_BYTES:,} bytes when it is unpacked, got more"
         )
-    return unpacked
+    return content
 
 
 def _decoded(content: bytes) -> str:
@@ -149,8 +156,13 @@ def _decoded(content: bytes) -> str:
 def read_plain_csv(path: str | PathLike[str]) -> pd.DataFrame:
     """Read a CSV file in which every column is what it should be, on all cores.
 
-    ValueError if one is not, or a row has too few or too many fields.
+    ValueError if one is not, or a row has too few or too many fields; ModuleNotFoundError
+    without pyarrow.
     """
+    import pyarrow
+    import pyarrow.compute
+    import pyarrow.csv
+
     types = {"name": pyarrow.string(), **dict.fromkeys((*COLUMNS[1:], "cost"), pyarrow.float64())}
     try:
         table = pyarrow.csv.read_csv(
