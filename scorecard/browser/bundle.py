@@ -45,6 +45,7 @@ SCRIPTS = Path(__file__).with_name("files")
 #: Distributions in plain Python that the code imports, and that the runtime does not have.
 PLAIN = (
     "PyYAML", "lazy-loader", "tqdm", "threadpoolctl", "Jinja2", "MarkupSafe", "typing-extensions",
+    "Ciw",
 )  # fmt: skip
 #: What a file of the code may end with.
 _SUFFIXES = (".py", ".pyi", ".md", ".csv", ".csv.gz", ".yml", ".txt", ".mplstyle")
@@ -52,8 +53,8 @@ _SUFFIXES = (".py", ".pyi", ".md", ".csv", ".csv.gz", ".yml", ".txt", ".mplstyle
 _KIT = (
     "__init__.py", "__init__.pyi", "collate.py", "fill.py", "paths.py", "prints.py", "record.py",
     "run.py", "text.py", "values.py", "verdicts.py", "saving", "browser/__init__.py",
-    "browser/form.py", "browser/imports.py", "browser/run.py", "running/__init__.py",
-    "running/relations.py",
+    "browser/exact.py", "browser/form.py", "browser/imports.py", "browser/run.py",
+    "running/__init__.py", "running/relations.py",
 )  # fmt: skip
 #: Seconds of pages in a browser, measured, or why it cannot run one.
 TRIALS = BOOK / "profiles" / "browser.csv"
@@ -72,7 +73,8 @@ def list_code() -> Iterator[tuple[str, Path]]:
             yield path.relative_to(ROOT).as_posix(), path
     for name in PLAIN:
         for file in distribution(name).files or ():
-            if (file.suffix == ".py" and ".." not in file.parts) or "licenses" in file.parts:
+            code = file.suffix == ".py" and not {"..", "tests"} & {*file.parts}
+            if code or "licenses" in file.parts:
                 yield file.as_posix(), Path(str(file.locate()))
 
 
@@ -90,6 +92,8 @@ def write_code(archive: Path) -> str:
             packed.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
         graph = imports.write_imports(PACKAGES)
         packed.writestr(zipfile.ZipInfo(imports.FILE), graph, zipfile.ZIP_DEFLATED)
+        # Ciw imports networkx for its detector of deadlocks, which no page uses.
+        packed.writestr(zipfile.ZipInfo("networkx.py"), "")
     return hashlib.sha256(archive.read_bytes()).hexdigest()
 
 

@@ -27,7 +27,7 @@ from typing import Any
 import yaml
 
 from scorecard import run
-from scorecard.browser import imports
+from scorecard.browser import exact, imports
 from scorecard.browser.form import check_text
 from scorecard.collate import PRODUCTS, Collation, collate
 from scorecard.fill import FillError, Text
@@ -77,6 +77,7 @@ def answer(text: str, report: Report) -> str:
     `report` is called before each cell, with its id, its position and the number of cells.
     """
     imports.replace_grimp()
+    exact.replace_flint()
     request = json.loads(text)
     page, profiles = request["page"], request["profiles"]
     files = {name: (INBOX / f"{name}.csv").read_bytes() for name in request["files"]}

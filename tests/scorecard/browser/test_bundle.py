@@ -6,14 +6,7 @@ from scorecard.browser import bundle, imports, runtime
 from scorecard.paths import BOOK
 from scorecard.running.notebooks import all_notebooks
 
-CANNOT = {
-    "robots-bounds": "python-flint",
-    "robots-curve": "python-flint",
-    "robots-growth": "python-flint",
-    "robots-general": "Ciw",
-    "crawler": "connections",
-    "listing": "connections",
-}
+CANNOT = {"crawler": "connections", "listing": "connections"}
 
 
 def test_pages_that_cannot_run_say_why():
