@@ -307,7 +307,8 @@ def compare(
 
     `published`: ``hashes`` by id or file, ``files`` with the texts of files, ``values`` by id, and
     ``verdicts`` by row; `alike`: whether it has the same parameters. Otherwise only numbers that
-    both have are listed.
+    both have are listed. ``largest`` is the greatest relative difference of numbers, None if there
+    is none or something else differs.
     """
     texts, published_texts = read_files(folder), published["files"]
     hashes, expected = hash_results(collation, folder, page), published["hashes"]
@@ -333,13 +334,18 @@ def compare(
     }
     for id, verdict in judged.items() if alike else ():
         if verdicts.get(id) != verdict:
-            differences.append({"id": id, "published": verdicts.get(id, "none"), "here": verdict})
+            published_verdict = verdicts.get(id, "none")
+            differences.append(
+                {"id": id, "published": published_verdict, "here": verdict, "relative": None}
+            )
+    relative = [difference["relative"] for difference in differences]
     return {
         "all": len({*hashes, *expected}),
         "same": sum(hashes.get(id) == expected[id] for id in expected),
         "judged": len(judged),
         "verdicts": sum(verdicts.get(id) == verdict for id, verdict in judged.items()),
         "differences": differences,
+        "largest": max(relative) if relative and None not in relative else None,
     }
 
 
@@ -349,39 +355,44 @@ def _describe_difference(
     here: Mapping[str, Any],
     expected: Mapping[str, str],
     hashes: Mapping[str, str],
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Return what is published and what is here: numbers, or the beginnings of hashes."""
     if id in values or id in here:
         before: Any = values.get(id)
         after: Any = here.get(id)
-        note = ""
+        note, relative = "", None
         if type(before) in (int, float) and type(after) in (int, float) and before != after:
             note = f" ({after - before:+.3g})"
+            relative = abs(after - before) / max(abs(before), abs(after))
         elif before == after:
             note = " (its words or its interval differ)"
         return {
             "published": "none" if id not in values else str(before),
             "here": "none" if id not in here else f"{after}{note}",
+            "relative": relative,
         }
     short = (entry.get(id, "") for entry in (expected, hashes))
     published, own = (f"SHA-256 {digest[:12]}…" if digest else "none" for digest in short)
-    return {"published": published, "here": own}
+    return {"published": published, "here": own, "relative": None}
 
 
-def describe_tables(published: str, here: str) -> dict[str, str]:
+def describe_tables(published: str, here: str) -> dict[str, Any]:
     """Return where two CSV texts differ most: a column and a row, and by how much.
 
     Differences of numbers count relative to the greatest published number of their column, and
-    other cells that differ before them. Rows are counted from 1, without the header.
+    other cells that differ before them: ``relative`` is then None. Rows are counted from 1, without
+    the header.
     """
     (heads, *before), (own_heads, *after) = _read_table(published), _read_table(here)
     if heads != own_heads:
         return {
             "published": f"columns {', '.join(heads)}",
             "here": f"columns {', '.join(own_heads)}",
+            "relative": None,
         }
     if len(before) != len(after):
-        return {"published": pluralise(len(before), "row"), "here": pluralise(len(after), "row")}
+        rows, own_rows = (pluralise(len(cells), "row") for cells in (before, after))
+        return {"published": rows, "here": own_rows, "relative": None}
     largest, columns, count = (-1.0, 0, 0), set(), 0
     for column, head in enumerate(heads):
         cells = [
@@ -399,13 +410,19 @@ def describe_tables(published: str, here: str) -> dict[str, str]:
                 change = abs(second - first) / (scale or 1)
             largest = max(largest, (change, -column, -row))
     if not count:
-        return {"published": "the same cells", "here": "the same cells, in other bytes"}
+        same = "the same cells"
+        return {"published": same, "here": f"{same}, in other bytes", "relative": 0.0}
     column, row = -largest[1], -largest[2]
     old, new = _cell(before[row], column), _cell(after[row], column)
-    by = "" if math.isinf(largest[0]) else f" ({float(new) - float(old):+.3g})"
+    relative = None if math.isinf(largest[0]) else largest[0]
+    by = "" if relative is None else f" ({float(new) - float(old):+.3g})"
     where = f"column {heads[column]!r}, row {row + 1}"
     others = f"; the largest of {count} differences, in {len(columns)} of {len(heads)} columns"
-    return {"published": f"{where}: {old}", "here": f"{new}{by}{others if count > 1 else ''}"}
+    return {
+        "published": f"{where}: {old}",
+        "here": f"{new}{by}{others if count > 1 else ''}",
+        "relative": relative,
+    }
 
 
 def _read_table(text: str) -> list[list[str]]:

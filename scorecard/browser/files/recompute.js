@@ -261,11 +261,11 @@ sources = four_sources()
   }
   function show(result) {
     const seconds = result.seconds.toFixed(1);
-    const { same, all, verdicts, judged } = result.comparison;
+    const { same, all, verdicts, judged, largest } = result.comparison;
     const lines = [`Done: ${seconds} s in Python.`];
     if (result.profile) {
       const what = result.profile === "quick" ? "the small parameters" : "the documents' parameters";
-      lines.push(same === all ? `With ${what}, the same bytes: ${all} of ${all}.` : `With ${what}, the same bytes: ${same} of ${all}; what differs is listed.`);
+      lines.push(same === all ? `With ${what}, the same bytes: ${all} of ${all}.` : `With ${what}, the same bytes: ${same} of ${all}; ${largest === null ? "" : `numbers differ by at most ${largest.toPrecision(2)}, relative to the largest of their column; `}what differs is listed.`);
       if (judged) lines.push(verdicts === judged ? `Verdicts unchanged: ${judged} of ${judged}.` : `Verdicts unchanged: ${verdicts} of ${judged}.`);
       const expected = page.profiles[result.profile].seconds;
       if (expected) sessionStorage.setItem("recompute-speed", result.seconds / expected);

@@ -106,7 +106,7 @@ def test_documents_parameters_give_same_bytes(ask):
     result = ask()
     assert result["profile"] == "paper"
     assert result["comparison"] | {"differences": []} == {
-        "all": 2, "same": 2, "judged": 0, "verdicts": 0, "differences": [],
+        "all": 2, "same": 2, "judged": 0, "verdicts": 0, "differences": [], "largest": None,
     }  # fmt: skip
     assert result["comparison"]["differences"] == []
     assert result["filled"] == {"small-sum:.1f": "2.5", "small-sum": "2.5"}
@@ -118,33 +118,47 @@ def test_other_parameters_stand_beside_published(ask):
     result = ask(size="3")
     assert result["profile"] is None
     (difference,) = result["comparison"]["differences"]
-    assert difference == {"id": "small-sum", "published": "2.5", "here": "3.5 (+1)"}
+    assert difference == {
+        "id": "small-sum", "published": "2.5", "here": "3.5 (+1)", "relative": 1 / 3.5,
+    }  # fmt: skip
     assert result["filled"] == {"small-sum:.1f": "3.5"}
     assert result["sentences"] == ["It is more than three."]
 
 
 def test_differing_file_is_named_with_its_cell(ask):
     cells = [PAGE["cells"][0], PAGE["cells"][1] | {"source": SAVE.replace("[1.5,", "[1.75,")}]
-    (difference,) = ask(PAGE | {"cells": cells})["comparison"]["differences"]
-    assert difference == {
-        "id": "tables/small-sums.csv",
-        "published": "column 'sum', row 1: 1.5",
-        "here": "1.75 (+0.25)",
-    }
+    comparison = ask(PAGE | {"cells": cells})["comparison"]
+    assert comparison["differences"] == [
+        {
+            "id": "tables/small-sums.csv",
+            "published": "column 'sum', row 1: 1.5",
+            "here": "1.75 (+0.25)",
+            "relative": 0.1,
+        }
+    ]
+    assert comparison["largest"] == 0.1  # 0.25 of 2.5, the largest of its column
+
+
+def test_words_that_differ_have_no_size(ask):
+    cells = [PAGE["cells"][0], PAGE["cells"][1] | {"source": SAVE.replace("[1.5,", "['x',")}]
+    comparison = ask(PAGE | {"cells": cells})["comparison"]
+    assert len(comparison["differences"]) == 1
+    assert comparison["largest"] is None
 
 
 @pytest.mark.parametrize(
     ("published", "here", "said"),
     [
-        ("a,b\n1,2\n", "a,c\n1,2\n", ("columns a, b", "columns a, c")),
-        ("a\n1\n", "a\n1\n2\n", ("1 row", "2 rows")),
-        ("a\n1\n", "a\r\n1\r\n", ("the same cells", "the same cells, in other bytes")),
+        ("a,b\n1,2\n", "a,c\n1,2\n", ("columns a, b", "columns a, c", None)),
+        ("a\n1\n", "a\n1\n2\n", ("1 row", "2 rows", None)),
+        ("a\n1\n", "a\r\n1\r\n", ("the same cells", "the same cells, in other bytes", 0.0)),
         (
             "a,b\n1,1000\n2,1000\n",
             "a,b\n1.5,1001\n2,1000\n",
             (
                 "column 'a', row 1: 1",
                 "1.5 (+0.5); the largest of 2 differences, in 2 of 2 columns",
+                0.25,
             ),
         ),
         (
@@ -153,10 +167,11 @@ def test_differing_file_is_named_with_its_cell(ask):
             (
                 "column 'b', row 2: ",
                 "y; the largest of 2 differences, in 2 of 2 columns",
+                None,
             ),
         ),
-        ("a\n1\n", "a\nnan\n", ("column 'a', row 1: 1", "nan")),
-        ("", "a\n", ("columns ", "columns a")),
+        ("a\n1\n", "a\nnan\n", ("column 'a', row 1: 1", "nan", None)),
+        ("", "a\n", ("columns ", "columns a", None)),
     ],
 )
 def test_largest_difference_of_tables(published, here, said):
