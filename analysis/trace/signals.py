@@ -108,7 +108,7 @@ def simulated_pings(
     for hub, begin, end in ((before, 0.0, turn), (after, turn, float(clock.horizon))):
         number = rng.poisson(hub.false_rate * hours * (end - begin))
         times.append(begin + (end - begin) * rng.random(int(number.sum())))
-        sources.append(np.repeat(np.arange(len(experiment.trace)), number))
+        sources.append(np.repeat(np.arange(len(experiment.trace)), number.astype(np.intp)))
     everything = np.concatenate(times)
     false = np.full(everything.size - time.size, FALSE)
     worth = np.asarray(experiment.value)[source]

@@ -102,9 +102,11 @@ def draw_events(signals: Signals, horizon: int, rng: Rng) -> Events:
     rng, horizon = check_rng(rng), check_integer("horizon", horizon, 1)
     source = signals.sources
     recall, all_arms = np.asarray(signals.recall), np.arange(len(signals))
-    arm = np.repeat(all_arms, rng.poisson(source.arrival_rate * source.period * horizon))
+    items = rng.poisson(source.arrival_rate * source.period * horizon)
+    arm = np.repeat(all_arms, items.astype(np.intp))
     false_rate = np.maximum(signals.ping_rate - source.arrival_rate * recall, 0.0)
-    liar = np.repeat(all_arms, rng.poisson(false_rate * source.period * horizon))
+    false = rng.poisson(false_rate * source.period * horizon)
+    liar = np.repeat(all_arms, false.astype(np.intp))
     kind = np.where(rng.random(arm.size) < recall[arm], ANNOUNCED, SILENT)
     worth = source.mean_utility[arm] * rng.standard_exponential(arm.size)
     return Events.at(

@@ -97,7 +97,8 @@ def _due(sources: Sources, price: Floats) -> Floats:
 def _densities(sources: Sources, price: Floats, hosts: Ints, least: int) -> Floats:
     """Return the crawls per epoch of each host at a price for each source."""
     age = np.maximum(_due(sources, price), least)
-    density: Floats = np.bincount(hosts, 1.0 / age, minlength=int(hosts.max()) + 1).astype(float)
+    many = int(hosts.max()) + 1
+    density: Floats = np.bincount(hosts.astype(np.intp), 1.0 / age, many).astype(np.float64)
     return density
 
 
@@ -136,7 +137,7 @@ def place_on_hosts(sources: Sources, budget: int, price: float, hosts: Hosts) ->
     """Return source, gap, phase and channel of each entry: each host in one class of epochs."""
     members = np.split(
         np.argsort(hosts.number, kind="stable"),
-        np.cumsum(np.bincount(hosts.number))[:-1],
+        np.cumsum(np.bincount(hosts.number.astype(np.intp)))[:-1],
     )
     level = _levels(sources, budget, price, hosts)
     _widen(sources, budget, members, level, hosts.gap)
