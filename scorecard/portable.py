@@ -22,6 +22,9 @@ from typing import Any
 
 import nbformat
 import pybtex.database
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.colon_fence import colon_fence_plugin
 from pybtex.richtext import Text
 
 from analysis import __version__, fingerprint
@@ -37,8 +40,8 @@ from scorecard.text import escape_markdown, escape_prose
 _ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
 _EXPLICIT = re.compile(r"(?P<words>.*?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
 _LABEL = re.compile(r"^\([^)\n]+\)=$\n?", re.MULTILINE)
-_FENCE = re.compile(r"^(?P<marks>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ \t]*(?P<argument>.*)$")
-_OPTION = re.compile(r"^:(?P<name>[\w-]+):[ \t]*(?P<value>.*)$")
+_OPTION = re.compile(r":(?P<name>[\w-]+):[ \t]*(?P<value>.*)(?:\n|$)")
+_MARKDOWN = MarkdownIt("commonmark").use(colon_fence_plugin)
 _REFERENCES = {"ref", "numref", "eq", "prf:ref", "doc"}
 
 
@@ -68,24 +71,14 @@ class MarkdownConverter:
 
     def plain(self, text: str) -> str:
         """Convert a text; append its figures and citations to `figures` and `cited`."""
-        lines = _LABEL.sub("", text).split("\n")
-        out: list[str] = []
+        text = _LABEL.sub("", text)
+        lines, out, end = text.split("\n"), [], 0
         # Roles are converted in the page's own lines only: captions may contain a reader's texts.
-        prose: list[str] = []
-        while lines:
-            line = lines.pop(0)
-            if opening := _FENCE.match(line):
-                closing = (n for n, other in enumerate(lines) if other.rstrip() == opening["marks"])
-                end = next(closing, len(lines))
-                out += [
-                    self._prose(prose),
-                    *self._directive(_parse_directive(opening, lines[:end])),
-                ]
-                prose.clear()
-                del lines[: end + 1]
-            else:
-                prose.append(line)
-        out.append(self._prose(prose))
+        for token in _MARKDOWN.parse(text):
+            if token.map and not token.level and token.info.startswith("{"):
+                out += [self._prose(lines[end : token.map[0]]), *self._directive(token)]
+                end = token.map[1]
+        out.append(self._prose(lines[end:]))
         return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip("\n")
 
     def _prose(self, lines: list[str]) -> str:
@@ -135,7 +128,8 @@ class MarkdownConverter:
 
     # Directives -------------------------------------------------------------------------------
 
-    def _directive(self, fence: Directive) -> list[str]:
+    def _directive(self, token: Token) -> list[str]:
+        fence = _parse_directive(token)
         write = {
             "math": self._math,
             "dropdown": self._dropdown,
@@ -202,13 +196,13 @@ class MarkdownConverter:
         return _quote_block(f"**{title}**\n\n{body}" if title else body)
 
 
-def _parse_directive(opening: re.Match[str], lines: list[str]) -> Directive:
-    options: dict[str, str] = {}
-    while lines and (option := _OPTION.match(lines[0])):
+def _parse_directive(token: Token) -> Directive:
+    name, _, argument = token.info[1:].partition("}")
+    content, options = token.content, {}
+    while option := _OPTION.match(content):
         options[option["name"]] = option["value"]
-        lines = lines[1:]
-    content = "\n".join(lines).strip("\n")
-    return Directive(opening["name"], opening["argument"].strip(), content, options)
+        content = content[option.end() :]
+    return Directive(name, argument.strip(), content.strip("\n"), options)
 
 
 def _format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
