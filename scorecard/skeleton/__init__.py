@@ -18,20 +18,12 @@ _TEMPLATES = jinja2.Environment(
     keep_trailing_newline=True,
     undefined=jinja2.StrictUndefined,
 )
-#: Two sets of parameters other than the defaults, with which the tests rerun the page.
-_POINTS = """{page}:
-  points:
-  - parameters: {{draws: 50}}
-  - parameters: {{draws: 300, seed: 2}}
-"""
-
-
 #: Values in the prose of the skeleton, with their formats.
 _VALUES = {"draws": "d", "mean": ".3f", "low": ".3f", "high": ".3f"}
 
 
 def write_page(name: str, root: Path = ROOT) -> list[Path]:
-    """Write the skeleton of a page and add it to the contents and to the tests' rerun points.
+    """Write the skeleton of a page and add it to the contents.
 
     `name`: part and page, such as ``ephemeral/my-page``. Returns the files that were written or
     changed. Raises ValueError if there is no such part, the name is not made of lower-case words
@@ -67,13 +59,11 @@ def write_page(name: str, root: Path = ROOT) -> list[Path]:
     for template, path in targets.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_TEMPLATES.get_template(template).render(fields), encoding="utf-8")
-    contents, points = root / "book" / "_toc.yml", root / "tests" / "book" / "points.yml"
+    contents = root / "book" / "_toc.yml"
     contents.write_text(
         _insert_page(contents.read_text("utf-8"), part_name, page), encoding="utf-8"
     )
-    with points.open("a", encoding="utf-8") as file:
-        file.write(_POINTS.format(page=page))
-    return [*targets.values(), contents, points]
+    return [*targets.values(), contents]
 
 
 def _insert_page(contents: str, part_name: str, page: str) -> str:

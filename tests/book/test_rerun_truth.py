@@ -1,18 +1,21 @@
 """Every page, rerun at points off its defaults, says nothing that is false of that run.
 
-`points.yml` names the points, two of each page and three of some. All runs of one number are
+`points.yml` names the points, two of each page and three of some; a page that it does not name has
+two that are drawn within the ranges of its parameters. All runs of one number are
 rendered to one site, so that the whole costs few renderings; with ``-k PAGE`` only that page runs.
 """
 
 import csv
 import re
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import jinja2
+import numpy as np
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -25,12 +28,12 @@ from scorecard.running.notebooks import FILES, all_notebooks
 from scorecard.running.runner import lock_build, make_rerun_job, run_jobs
 from tests.book.derived import DERIVED
 from tests.book.finished import faults
+from tests.book.random_points import draw_point
 
 pytestmark = pytest.mark.rerun
 HERE = Path(__file__).parent
 TABLES = HERE / "tables"
 ORDINALS = ("first", "second", "third")
-POINTS = yaml.safe_load((HERE / "points.yml").read_text(encoding="utf-8"))
 TREES = {
     name: parse_template("\n".join(c.source for c in n.content.cells if c.cell_type != "code"))
     for name, n in all_notebooks().items()
@@ -42,6 +45,33 @@ TYPED = re.compile(r"(?<![\w.,-])(\d+\.\d+%?|\d+%|\d{3,}|\d{1,3}(?:,\d{3})+)(?![
 #: Parts of a page whose numbers are no sentences of its author on these results.
 NOT_PROSE = "pre, code, table, figure, .math, .cell, .book-value, .book-computed, .book-printed, "
 NOT_PROSE += ".book-rerun, .proof .admonition-title, .citation, a, .bibliography, nav, script"
+
+
+def job(name, point, runs):
+    """Return the job of one point."""
+    files = [str(TABLES / point[kind]) if kind in point else "" for kind in FILES]
+    return make_rerun_job(name, point["parameters"], *files, runs=runs)
+
+
+def draw_points(name, notebook):
+    """Draw two points of a page that none of its relations refuses."""
+    points, folder = [], Path(tempfile.gettempdir())
+    for seed in range(100):
+        point = draw_point(notebook, np.random.default_rng(seed), folder)
+        with suppress(ValueError):
+            job(name, point, folder)
+            points.append(point)
+        if len(points) == 2:
+            return points
+    raise ValueError(f"points.yml must name two points of {name}: its relations refuse drawn ones")
+
+
+POINTS = yaml.safe_load((HERE / "points.yml").read_text(encoding="utf-8"))
+POINTS |= {
+    name: {"points": draw_points(name, notebook)}
+    for name, notebook in all_notebooks().items()
+    if name not in POINTS
+}
 
 
 @dataclass(frozen=True)
@@ -110,12 +140,6 @@ def reruns(request, site):
         for number in jobs
         for name, path in zip(jobs[number], paths[number], strict=True)
     }
-
-
-def job(name, point, runs):
-    """Return the job of one point."""
-    files = [str(TABLES / point[kind]) if kind in point else "" for kind in FILES]
-    return make_rerun_job(name, point["parameters"], *files, runs=runs)
 
 
 @pytest.fixture
