@@ -366,7 +366,7 @@ QUOTED = (
 def save_numbers(table: pd.DataFrame) -> None:
     """Save what the page's sentences depend on, from the table of `compare_shares`."""
     v = table.set_index(table["world"] + "-" + table["part"] + "-" + table["learner"])["share"]
-    save_values("listing", v[[*QUOTED]].to_dict())
+    save_values("listing", {name: v[name] for name in QUOTED})
     for world, period in itertools.product(("constant", "trace"), ("early", "late")):
         sums = max(v[f"{world}-{period}-{name}"] for name in ("ucb", "thompson"))
         save_value(f"listing-{world}-{period}-sums", sums)

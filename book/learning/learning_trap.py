@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -424,7 +425,7 @@ def _save_rules(table: pd.DataFrame, sets: int) -> None:
     horizons = table.groupby("rule").horizon.max()
     common = int(horizons.min())
     save_value("learning-trap-common", common)
-    rows = table.set_index(["rule", "horizon"])
+    rows: Any = table.set_index(["rule", "horizon"])  # typed tables of pandas know no columns
     losses = {f"{short}-loss": rows.loc[(rule, common)] for rule, short in SHORT.items()}
     losses["items-late"] = latest = rows.loc[("items", int(horizons.max()))]
     for name, row in losses.items():

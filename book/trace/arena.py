@@ -417,8 +417,8 @@ def save_numbers(table: pd.DataFrame, **settings: float) -> None:
     for policy in ("index", "even", "forgetting", "shrunk"):
         numbers[f"{policy}-fresh-large"] = rows["fresh"][policy, "large"]
     for policy in ("nutch-default", "nutch-forced"):
-        row = rows.loc[(policy, "middle")]
-        numbers[f"{policy}-used-middle"] = row["visits"] / row["visits_an_hour"]
+        made, allowed = (rows[name][policy, "middle"] for name in ("visits", "visits_an_hour"))
+        numbers[f"{policy}-used-middle"] = made / allowed
     for size, best in best_rules(values).items():
         numbers[f"best-{size}"] = best
     for size in SIZES:
