@@ -9,7 +9,6 @@ from scipy.integrate import quad
 from scipy.stats import gamma
 
 from analysis.crawl import (
-    CrawlState,
     FeedReader,
     Frontier,
     IndexPolicy,
@@ -17,8 +16,6 @@ from analysis.crawl import (
     Outcome,
     Reply,
     Site,
-    TurnPolicy,
-    Unreadable,
     due_dates,
     export,
     listed_ages,
@@ -101,18 +98,6 @@ def crawl_by_hosts(sources, hosts, delay, budget):
             free[where[i]], known[where[i]] = epoch + max(np.ceil(delay), 1), True
 
 
-def turns(trouble):
-    """All that may be fetched have their turn: after N / M epochs each was asked once."""
-    policy, asked = TurnPolicy(12), []
-    crawl = Frontier(policy, list(range(12)), 3, rng=np.random.default_rng(0))
-    for _ in range(40):
-        for i in crawl.choose().tolist():
-            asked.append(i)
-            crawl.settle(Outcome(i, trouble if i in (2, 5) else "found", delay=0.0))
-    others = np.delete(np.bincount(asked, minlength=12), [2, 5])
-    assert np.ptp(others) <= 1
-
-
 def feed(*items):
     return (
         "<rss><channel>" + "".join(f"<item>{i}</item>" for i in items) + "</channel></rss>"
@@ -123,39 +108,6 @@ def halves(published, now, half_life, worth):
     body = feed(f"<guid>1</guid><pubDate>{published}</pubDate>")
     found = FeedReader(half_life).read(Reply(200, {}, body, time=now), "")
     assert found.reward == pytest.approx(worth, rel=1e-12)
-
-
-def refused(body):
-    with pytest.raises(Unreadable):
-        read_feed(Reply(200, {}, body), "")
-
-
-def restored(order):
-    """A crawl goes on alike after a restart in another order of its sources."""
-    sources = ten_decades(8)
-    names = [f"feed {i}" for i in range(8)]
-
-    def crawl_of(numbers):
-        policy = IndexPolicy(sources.subset(np.array(numbers)))
-        hosts = [names[i] for i in numbers]
-        return Frontier(policy, hosts, 2, rng=np.random.default_rng(0), names=hosts)
-
-    def run(crawl, epochs):
-        found = []
-        for _ in range(epochs):
-            arms = crawl.choose().tolist()
-            found.append({crawl.names[i] for i in arms})
-            for i in arms:
-                crawl.settle(Outcome(i, "failed" if i == 3 else "found", delay=0.0))
-        return found
-
-    one, other = crawl_of(range(8)), crawl_of(order)
-    run(one, 9)
-    state = one.state()
-    other.restore(state)
-    assert isinstance(state, CrawlState)
-    assert other.state().sources == state.sources
-    assert [len(arms) for arms in run(other, 5)] == [len(arms) for arms in run(one, 5)]
 
 
 def worth_on_the_site(decay, before):
@@ -226,20 +178,12 @@ FAMILIES = {
     "IndexPolicy": {
         name: partial(index_ranks, sources) for name, sources in FAMILIES_OF_SOURCES.items()
     },
-    "TurnPolicy": {
-        f"two sources are {kind}": partial(turns, kind)
-        for kind in ("found", "failed", "forbidden", "gone")
-    },
     "Frontier": {
         f"{name}, {hosts} hosts, a delay of {delay} epochs, budget {budget}": partial(
             crawl_by_hosts, FAMILIES_OF_SOURCES[name], hosts, delay, budget
         )
         for name in ("rates over ten decades", "equal sources", "near-ties")
         for hosts, delay, budget in ((1, 1.0, 4), (3, 2.5, 2), (5, 0.3, 30), (7, 0.0, 6))
-    },
-    "Frontier.restore": {
-        "the same order": partial(restored, list(range(8))),
-        "turned round": partial(restored, list(range(8))[::-1]),
     },
     "FeedReader": {
         "a half-life of one second": partial(
@@ -249,12 +193,6 @@ FAMILIES = {
         "before 1970": partial(halves, "Wed, 31 Dec 1969 23:00:00 GMT", 0.0, 3600.0, 0.5),
         "no date": partial(halves, "", 0.0, 1.0, 1.0),
         "beyond all dates": partial(halves, "Mon, 01 Jan 0000 00:00:00 GMT", 0.0, 1.0, 1.0),
-    },
-    "read_feed": {
-        "cut short": partial(refused, feed("<guid>1</guid>")[:-4]),
-        "empty": partial(refused, b""),
-        "another root": partial(refused, b"<html><item/></html>"),
-        "deep": partial(refused, b"<rss>" + b"<a>" * 10**5 + b"</a>" * 10**5 + b"</rss>"),
     },
     "ListingIndex": {
         f"{rate:g} items an epoch, listings of {n}": partial(learns_the_rate, rate, n)
