@@ -181,7 +181,7 @@ def test_every_array_is_checked_by_itself(tmp_path, name, change, message):
 
 
 def test_state_keeps_settings(tmp_path):
-    scheduler = some_scheduler(min_age=6, max_age=30)
+    scheduler = some_scheduler(min_age=15, max_age=30)
     scheduler.budget = 3.5
     scheduler.save(tmp_path / "state.npz")
     scheduler.save(tmp_path / "state.npz")
