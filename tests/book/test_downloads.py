@@ -63,6 +63,7 @@ def test_download_button_gives_archive(site):
         assert given == [f"../notebooks/{name}.zip"]
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_download_uses_installed_package(installed, tmp_path):
     """Else the test above would hold whatever the package has left out."""

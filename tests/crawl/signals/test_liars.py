@@ -123,6 +123,7 @@ def check_liars(folder, seeds):
     return gains
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_liars_cost_little_over_http(tmp_path):
     """One honest sender, one liar, one that dies and forty spam sources, two sites each."""

@@ -89,6 +89,7 @@ def crawl(tmp_path):
             crawl.process.communicate()
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_hubs_deliver_refuse_and_are_left(crawl):
     """Each kind of hub, a delivery without a fetch, its label, kill, restart, and the end."""
