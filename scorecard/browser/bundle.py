@@ -56,7 +56,7 @@ _KIT = (
     "browser/exact.py", "browser/form.py", "browser/imports.py", "browser/run.py",
     "running/__init__.py", "running/relations.py",
 )  # fmt: skip
-#: Seconds of pages in a browser, measured, or why it cannot run one.
+#: Seconds of pages in a browser, measured or at least, or why it cannot run one.
 TRIALS = BOOK / "profiles" / "browser.csv"
 
 
@@ -201,6 +201,7 @@ def describe_run(collation: Collation, page: str) -> dict[str, Any]:
             if product["notebook"] == page
         },
         "seconds": find_seconds(Path(page).name, collation.profile),
+        "at_least": find_seconds(Path(page).name, collation.profile, "at_least"),
     }
 
 
@@ -211,10 +212,13 @@ def read_trials() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def find_seconds(page: str, profile: str) -> float | None:
-    """Return the measured seconds of a page with the parameters of a profile, or None."""
+def find_seconds(page: str, profile: str, column: str = "seconds") -> float | None:
+    """Return the measured seconds of a page with the parameters of a profile, or None.
+
+    `column` ``at_least`` has the seconds after which a run that had not ended was stopped.
+    """
     tried = (row for row in read_trials() if (row["page"], row["profile"]) == (page, profile))
-    return next((float(row["seconds"]) for row in tried), None)
+    return next((float(row[column]) for row in tried if row[column]), None)
 
 
 def find_unavailable(page: str) -> str:

@@ -109,13 +109,14 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   const forecast = make("p", { class: "book-recompute-help" });
   function estimate() {
-    const seconds = page.profiles[profileOf() || "paper"]?.seconds;
+    const { seconds, at_least: atLeast } = page.profiles[profileOf() || "paper"] || {};
     const bytes = site.runtime.files.reduce((total, file) => total + file.bytes, site.code.bytes);
     const where = local ? "from this site" : `from ${site.runtime.address}, each file checked by its SHA-256`;
     const load = worker ? "" : `First ${megabytes(bytes)} are loaded ${where}. `;
     const speed = Number(sessionStorage.getItem("recompute-speed"));
     const machine = speed ? "on this machine" : "on the machine on which pages were timed";
-    const run = seconds ? `The page takes about ${time(seconds * (speed || 1))} ${machine}${profileOf() ? "" : ", with the documents' parameters"}.` : "How long the page takes has not been measured.";
+    const run = seconds ? `The page takes about ${time(seconds * (speed || 1))} ${machine}${profileOf() ? "" : ", with the documents' parameters"}.`
+      : atLeast ? `The page takes more than ${time(atLeast * (speed || 1))} ${machine}: try smaller parameters first.` : "How long the page takes has not been measured.";
     forecast.textContent = load + run;
   }
 
