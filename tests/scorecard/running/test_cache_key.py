@@ -183,11 +183,18 @@ for name, statements in pages.items():
 
 
 @pytest.fixture(scope="module")
-def imports():
-    """The source of each notebook, and the files of the modules that Python loads for it."""
+def imports(request):
+    """The source of each chosen notebook, and the files of the modules that Python loads for it."""
+    chosen = {
+        item.callspec.params["name"]
+        for item in request.session.items
+        if "imports" in getattr(item, "fixturenames", ())
+    }
     source = {
-        name: "\n".join(c.source for c in notebook.content.cells if c.cell_type == "code")
-        for name, notebook in all_notebooks().items()
+        name: "\n".join(
+            c.source for c in all_notebooks()[name].content.cells if c.cell_type == "code"
+        )
+        for name in sorted(chosen)
     }
     statements = {
         name: "\n".join(
@@ -209,6 +216,7 @@ def imports():
     return {name: (source[name], loaded[name]) for name in source}
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 @pytest.mark.parametrize("name", all_notebooks())
 def test_closure_holds_loaded_modules(imports, name):
