@@ -273,14 +273,12 @@ def describe_leaders(runs: Mapping[str, Runs]) -> str:
 
 def save_comparisons(few: Sources, few_runs: Runs, larger: Sources, many_runs: Runs) -> None:
     """Save the numbers that the page quotes."""
-    first, second, many = (
-        few_runs[min(few_runs)],
-        few_runs[max(few_runs)],
-        many_runs[min(many_runs)],
-    )
+    first, second = few_runs[min(few_runs)], few_runs[max(few_runs)]
+    many, many_second = many_runs[min(many_runs)], many_runs[max(many_runs)]
     _save_losses(first, "learners-{}-loss", ("blind", "ce", "lspe", "thompson", "ucw", "wq"))
     _save_losses(second, "learners-{}-second-loss", ("ce", "lspe", "ucw", "wq"))
     _save_losses(many, "learners-many-{}-loss", ("ce", "thompson"))
+    _save_losses(many_second, "learners-many-{}-second-loss", ("ce",))
     for ordinal, curves in (("", first), ("second-", second)):
         save_value(f"learners-ce-{ordinal}half", 100 * curves[SHORT["ce"]].loss.half_width)
     change = estimate_difference(many[SHORT["ce"]], many[SHORT["thompson"]])
@@ -289,8 +287,9 @@ def save_comparisons(few: Sources, few_runs: Runs, larger: Sources, many_runs: R
     robin_loss = measure_yardstick(few, RoundRobinPolicy(), min(few_runs))
     save_value("learners-robin-loss", robin_loss)
     save_value("learners-myopic-second-loss", measure_yardstick(few, "greedy", max(few_runs)))
-    save_value("learners-many-myopic-loss", measure_yardstick(larger, "greedy", min(many_runs)))
     for ordinal, budget in (("", min(many_runs)), ("second-", max(many_runs))):
+        loss = measure_yardstick(larger, "greedy", budget)
+        save_value(f"learners-many-myopic-{ordinal}loss", loss)
         crawled = np.count_nonzero(long_run(larger, "whittle", budget).frequency)
         save_value(f"learners-many-{ordinal}used", int(crawled))
     counted = [c for runs in (few_runs, many_runs) for row in runs.values() for c in row.values()]
