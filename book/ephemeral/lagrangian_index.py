@@ -50,7 +50,7 @@ ONE_IN = 10
 #: Sources of the sets on which the price is wrong.
 PRICED = 200
 #: Epochs that LP-update looks ahead, and of its runs; most sources of sets on which it plays.
-AHEAD, UPDATED, MOST_UPDATED = 5, 60, 30
+AHEAD, UPDATED, MOST_UPDATED = 5, 60, 100
 #: Sets of a law and size on which LP-update and the guided search play.
 FEW = 3
 NAMES = "ABCF"
@@ -473,6 +473,9 @@ def collect_law_values(frame: pd.DataFrame) -> dict[str, float]:
     largest = frame[frame.sources == frame.sources.max()]
     each = largest.pivot_table(index=["law", "set"], columns="policy", values="loss")
     values = {
+        "updated-sources": MOST_UPDATED,
+        "updated-columns": MOST_UPDATED * 2**AHEAD,
+        "updated-epochs": UPDATED,
         "laws-largest": int(mean.index.max()),
         "laws-smallest": int(mean.index.min()),
         "laws-sets": len(LAWS) * frame.set.nunique(),

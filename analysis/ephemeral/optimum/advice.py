@@ -32,6 +32,7 @@ from itertools import product
 
 import numpy as np
 from scipy.optimize import linprog
+from scipy.sparse import csc_array, eye_array, hstack, kron
 
 from analysis.arrays import Bools, Floats, Ints, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_rng, check_whole, set_fields
@@ -289,9 +290,10 @@ class LPUpdatePolicy:
         count = patterns.shape[0]
         solution = linprog(
             -value.ravel(),
-            A_ub=np.tile(patterns.T, (1, size)),
+            # Sparse: in dense form the second takes N^2 entries a pattern, and most of the time.
+            A_ub=hstack([csc_array(patterns.T)] * size),
             b_ub=np.full(self.epochs, float(budget)),
-            A_eq=np.kron(np.eye(size), np.ones(count)),
+            A_eq=kron(eye_array(size), np.ones((1, count)), format="csc"),
             b_eq=np.ones(size),
             method="highs",
         )
