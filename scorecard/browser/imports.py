@@ -38,6 +38,16 @@ def replace_grimp() -> None:
     sys.modules["grimp"] = module
 
 
+def replace_ipython() -> None:
+    """Where IPython is missing, have text that a cell shows be that text."""
+    if "IPython" in sys.modules or find_spec("IPython"):
+        return
+    module, display = ModuleType("IPython"), ModuleType("IPython.display")
+    module.get_ipython = lambda: None  # type: ignore[attr-defined]  # as Matplotlib asks
+    display.Markdown = str  # type: ignore[attr-defined]
+    sys.modules |= {"IPython": module, "IPython.display": display}
+
+
 def read_graph() -> SimpleNamespace:
     """Return the graph of the archive, with what `analysis.fingerprint` asks of it."""
     imported: dict[str, list[str]] = json.loads((ROOT / FILE).read_bytes())

@@ -77,6 +77,7 @@ def answer(text: str, report: Report) -> str:
     `report` is called before each cell, with its id, its position and the number of cells.
     """
     imports.replace_grimp()
+    imports.replace_ipython()
     exact.replace_flint()
     request = json.loads(text)
     page, profiles = request["page"], request["profiles"]

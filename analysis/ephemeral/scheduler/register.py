@@ -228,6 +228,8 @@ class Register:
         self._insert(entries, now)
 
     def _insert(self, entries: NDArray[np.void], now: Now) -> None:
+        # Entries from a file are no records yet, as the calendar's are without a compiler.
+        entries = entries.view(type(self.calendar.pool))
         buckets.insert(self.calendar, entries, now.epoch, now.theta, self.limits)
 
     def _check_load(self, name: str, cost: Floats, most: NDArray[np.int32], budget: float) -> None:

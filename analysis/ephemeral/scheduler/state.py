@@ -91,7 +91,7 @@ def read_state(path: str | PathLike[str]) -> State:
 def write_arrays(path: str | PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
     """Write arrays and their digest to a NumPy archive, which replaces an earlier one."""
     with replacing(path) as file:
-        np.savez(file, allow_pickle=False, digest=_digest(arrays), **arrays)
+        np.savez(file, digest=_digest(arrays), **arrays)  # old NumPy would save other options
 
 
 def read_arrays(path: str | PathLike[str], check: Callable[[dict[str, NDArray[Any]]], T]) -> T:

@@ -10,14 +10,11 @@ from scorecard.running.notebooks import all_notebooks
 NOT_TIMED = {
     "arena",
     "at-scale",
-    "dual-descent",
     "how-good",
     "lagrangian-index",
-    "learners",
     "learning-corrected",
     "publications",
     "restart-any-arm",
-    "timetable",
 }
 CANNOT = {"crawler": "connections", "listing": "connections"}
 
