@@ -14,7 +14,6 @@ NOT_TIMED = {
     "lagrangian-index",
     "learning-corrected",
     "publications",
-    "restart-any-arm",
 }
 CANNOT = {"crawler": "connections", "listing": "connections"}
 
