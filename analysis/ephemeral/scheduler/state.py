@@ -90,8 +90,9 @@ def read_state(path: str | PathLike[str]) -> State:
 
 def write_arrays(path: str | PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
     """Write arrays and their digest to a NumPy archive, which replaces an earlier one."""
+    named: dict[str, Any] = {"digest": _digest(arrays), **arrays}
     with replacing(path) as file:
-        np.savez(file, digest=_digest(arrays), **arrays)  # old NumPy would save other options
+        np.savez(file, **named)  # old NumPy would save other options as arrays
 
 
 def read_arrays(path: str | PathLike[str], check: Callable[[dict[str, NDArray[Any]]], T]) -> T:
