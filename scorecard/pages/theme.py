@@ -112,7 +112,7 @@ _REPLACEMENTS = (
     (' role="doc-biblioentry"', ""),
     (' aria-label="Toggle hidden content"', ""),
     ("<th></th>", "<td></td>"),
-    ('<table border="1" class="dataframe">', '<table class="dataframe">'),
+    ('<table border="1" class="dataframe', '<table class="dataframe'),
     (' valign="top"', ""),
 )
 #: The style that pandas puts into the body of a page, before each table.
