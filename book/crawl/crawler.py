@@ -350,7 +350,9 @@ def compare_policies(
         estimate = Estimate.of(value_per_place(runs[policy], warm_up, budget))
         fetches, total_fetches = float(after[:, 1].mean()), float(after[:, 1].sum())
         unchanged = float(after[:, 2].sum()) / total_fetches if total_fetches else np.nan
-        save_value(f"crawler-{SHORT[name]}-share", 100 * estimate.value / bound)
+        low, share, high = (100 * v / bound for v in (estimate.low, estimate.value, estimate.high))
+        count = estimate.replications
+        save_value(f"crawler-{SHORT[name]}-share", share, interval=(low, high), replications=count)
         per_site = value_per_fetch(runs[policy], warm_up)
         per_fetch = float(per_site[~np.isnan(per_site)].mean()) if total_fetches else np.nan
         model = expected.get(policy, np.nan)
