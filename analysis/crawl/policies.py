@@ -273,8 +273,8 @@ class ListingIndex(IndexPolicy):
         """
         assert self.budget is not None
         rate, worth, decay = self.rate, self.worth, self.sources.decay
-        known = Sources(rate[is_watched], worth[is_watched], decay[is_watched])
-        self.price = crawl_price(known, min(self.budget, len(known)))
+        watched = Sources(rate[is_watched], worth[is_watched], decay[is_watched])
+        self.price = crawl_price(watched, min(self.budget, len(watched)))
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Update the estimates with the items found and the listings of successful fetches."""

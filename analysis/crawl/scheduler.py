@@ -257,10 +257,10 @@ class EpochScheduler(BaseScheduler):
                 logger.warning("%d fetches were not written and will be repeated", waiting)
         if self._alarm:
             self._alarm[1].cancel()
-        farewells = self._signals.unsubscribe_all() if self._signals is not None else []
+        last_requests = self._signals.unsubscribe_all() if self._signals is not None else []
         self.store.close()
         if self._server is not None:
-            return deferred_from_coro(self._leave_hubs(farewells))
+            return deferred_from_coro(self._leave_hubs(last_requests))
         return None
 
     async def _leave_hubs(self, requests: Sequence[Request]) -> None:

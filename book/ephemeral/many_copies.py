@@ -121,7 +121,7 @@ def draw_two_levels(sources: Sources, budget: int, copies: int = 3, epochs: int 
         return rows
 
     drawn = f" Drawn are the first {len(shown)} sources that are crawled."
-    rest = drawn if counts.any(axis=1).sum() > len(shown) else ""
+    note = drawn if counts.any(axis=1).sum() > len(shown) else ""
     first, last = counts.min(axis=1)[shown], counts.max(axis=1)[shown]
     numbers = ", ".join(
         f"{low} of source {i + 1}" if low == high else f"{low} to {high} of source {i + 1}"
@@ -132,7 +132,7 @@ def draw_two_levels(sources: Sources, budget: int, copies: int = 3, epochs: int 
         draw,
         "The first level says how many copies of each source an epoch crawls, and the second takes "
         f"those that have waited longest, so that copies take turns. Here each source has {copies} "
-        f"copies, and the budget is {copies * budget} crawls an epoch.{rest}",
+        f"copies, and the budget is {copies * budget} crawls an epoch.{note}",
         f"A grid of epochs and copies with a square where a copy is crawled. Of the {copies} "
         f"copies an epoch crawls: {numbers}. Within a source the squares go round from copy to "
         "copy.",

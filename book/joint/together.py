@@ -388,9 +388,9 @@ def draw_orders(frame: pd.DataFrame) -> None:
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)
-        place = np.arange(len(ranked))[::-1]
-        axis.errorbar(ranked["reward"], place, xerr=error, fmt="o", color=COLOURS[0], capsize=3)
-        axis.set_yticks(place, fold_names(figure, names))
+        height = np.arange(len(ranked))[::-1]
+        axis.errorbar(ranked["reward"], height, xerr=error, fmt="o", color=COLOURS[0], capsize=3)
+        axis.set_yticks(height, fold_names(figure, names))
         axis.set(xlabel="reward per epoch (content)", ylim=(-0.5, len(ranked) - 0.5))
         return frame
 

@@ -126,16 +126,16 @@ def draw_hard_cases(table: pd.DataFrame, replications: int) -> None:
 
     def draw(figure: Figure) -> pd.DataFrame:
         panels = add_panels(figure, len(CASES), 2, sharex=True, sharey=True)
-        place = np.arange(len(names))[::-1]
+        height = np.arange(len(names))[::-1]
         for axis, case in zip(panels, CASES, strict=True):
             rows = table[table.case == case].set_index("learner")
             rows = 100 * rows.loc[names, ["regret", "low", "high"]]
             bar = {"capsize": 2, "markersize": 5, "linestyle": "none"}
             reach = np.array([rows.regret - rows.low, rows.high - rows.regret])
-            axis.errorbar(rows.regret, place, xerr=reach, fmt="o", color=COLOURS[0], **bar)
-            axis.plot(rows.regret.iloc[0], place[0], "o", color=ink(), markersize=6)
+            axis.errorbar(rows.regret, height, xerr=reach, fmt="o", color=COLOURS[0], **bar)
+            axis.plot(rows.regret.iloc[0], height[0], "o", color=ink(), markersize=6)
             axis.axvline(0, color=ink(), linewidth=0.6)
-            axis.set_yticks(place, fold_names(figure, names))
+            axis.set_yticks(height, fold_names(figure, names))
             axis.set_title(case)
         figure.supxlabel("regret (% of the relaxed bound)")
         return table

@@ -125,19 +125,19 @@ def draw_losses(table: pd.DataFrame, sets: int) -> None:
 
     def draw(figure: Figure) -> pd.DataFrame:
         horizons = table.horizon.unique()
-        place = {rule: number for number, rule in enumerate(reversed(rules))}
+        height = {rule: number for number, rule in enumerate(reversed(rules))}
         for axis, horizon in zip(
             add_panels(figure, len(horizons), sharex=True, sharey=True), horizons, strict=True
         ):
             rows = table[table.horizon == horizon]
             reach = np.array([rows["mean"] - rows.low, rows.high - rows["mean"]])
             look = {"fmt": "o", "color": COLOURS[0], "capsize": 2, "markersize": 5}
-            axis.errorbar(rows["mean"], rows.rule.map(place), xerr=reach, **look)
+            axis.errorbar(rows["mean"], rows.rule.map(height), xerr=reach, **look)
             axis.axvline(0, color=ink(), lw=0.6)
             axis.set_xscale("symlog", linthresh=0.1)
             axis.set_xticks([0, 0.1, 1, 10], ["0", "0.1", "1", "10"])
             axis.minorticks_off()
-            axis.set_yticks(list(place.values()), fold_names(figure, place))
+            axis.set_yticks(list(height.values()), fold_names(figure, height))
             axis.set_title(f"{horizon:,} epochs")
         figure.supxlabel("loss in the second half (%)")
         return table

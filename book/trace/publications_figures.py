@@ -150,10 +150,10 @@ def draw_periods(experiment: Experiment) -> None:
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)
-        place = np.arange(len(periods))[::-1]
+        height = np.arange(len(periods))[::-1]
         weeks = periods["last week"] - periods["first week"]
-        axis.barh(place, weeks, left=periods["first week"], height=0.6, color=list(COLOURS[:3]))
-        axis.set_yticks(place, fold_names(figure, periods["period"]))
+        axis.barh(height, weeks, left=periods["first week"], height=0.6, color=list(COLOURS[:3]))
+        axis.set_yticks(height, fold_names(figure, periods["period"]))
         axis.set(xlabel="week since training begins")
         axis.grid(axis="y", visible=False)
         return periods

@@ -292,9 +292,9 @@ def tabulate_rivals(rivals: pd.DataFrame) -> pd.DataFrame:
     index = rivals[rivals["policy"] == "index"]["fresh"].to_numpy()
     fresh = rivals[rivals["policy"] == "fresh"]["fresh"].to_numpy()
     save_value("signals-that-lie-fresh-is-fresher", bool((fresh > index).all()))
-    shown = rivals[rivals["policy"] != "index"].assign(policy=rivals["policy"].map(RIVALS))
+    others = rivals[rivals["policy"] != "index"].assign(policy=rivals["policy"].map(RIVALS))
     return (
-        shown.rename(columns={"fresh": "up to date"})
+        others.rename(columns={"fresh": "up to date"})
         .set_index(["hours a visit", "precision", "policy"])
         .join(
             rivals[rivals["policy"] == "index"]

@@ -119,8 +119,10 @@ def compare_ways(
     before = Hub.of(spread_shares(hub, 0), spread_shares(hub, 1), setting.trained)
     weeks = (setting.end - setting.split) // WEEK
     half = weeks // 2
-    rest = weeks - half
-    weights = block_weights(rest, min(block, rest), 1000, np.random.default_rng([seed, 1]))
+    second_half = weeks - half
+    weights = block_weights(
+        second_half, min(block, second_half), 1000, np.random.default_rng([seed, 1])
+    )
     rows = []
     for number, change in enumerate(changes):
         rng = np.random.default_rng([seed, 2, number])

@@ -133,13 +133,13 @@ class Polynomial:
 
     def __divmod__(self, other: Polynomial) -> tuple[Polynomial, Polynomial]:
         """Return quotient and remainder, which is 0 if and only if `other` divides this one."""
-        rest, divisor = self.coeffs(), other.coeffs()
-        quotient = [0] * max(len(rest) - len(divisor) + 1, 0)
+        remainder, divisor = self.coeffs(), other.coeffs()
+        quotient = [0] * max(len(remainder) - len(divisor) + 1, 0)
         for power in reversed(range(len(quotient))):
-            quotient[power] = rest[power + len(divisor) - 1] // divisor[-1]
+            quotient[power] = remainder[power + len(divisor) - 1] // divisor[-1]
             for i, x in enumerate(divisor, power):
-                rest[i] -= quotient[power] * x
-        return Polynomial(quotient), Polynomial(rest)
+                remainder[i] -= quotient[power] * x
+        return Polynomial(quotient), Polynomial(remainder)
 
 
 def _as_polynomial(value: Any) -> Polynomial:
