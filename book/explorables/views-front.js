@@ -36,13 +36,16 @@
           panel.cell([0, row - 0.48], [value[name], row - 0.92], colour(shade));
           panel.label(value[name], row - 0.82, said(value[name], 2), { dx: 5, weight: 600 });
         });
-        const above = names.filter((name) => !["index", "feed"].includes(name) && value[name] > 1);
-        const passed = above.length ? `${listed(above.map((name) => NAMES[name]))} ${above.length > 1 ? "find" : "finds"} more than the index` : "No other rule that does not look into sources finds more than the index";
+        // How much more or less than the index, by the digits that the picture shows.
+        const compared = (name) => {
+          const more = Math.round(100 * value[name]) - 100;
+          return `${NAMES[name]} ${more ? `${Math.abs(more)}% ${more > 0 ? "more" : "less"}` : "as much"}`;
+        };
         const nearest = budget === state.M ? "" : `${said(state.M)} was not measured, ${said(budget)} is nearest. `;
         return {
-          picture: [panel], numbers: { times: 1 / value.robin, deployed: value.deployed, feed: value.feed },
-          words: `${nearest}At ${plural(budget, "visit")} an hour to ${sources} sources, round robin finds ${said(value.robin, 2)} of what the index finds. `
-            + `${passed[0].toUpperCase()}${passed.slice(1)}.`,
+          picture: [panel], numbers: { times: 1 / value.robin, over_deployed: 1 / value.deployed, feed: value.feed },
+          words: `${nearest}At ${plural(budget, "visit")} an hour to ${sources} sources, compared with what the index finds: `
+            + `${listed(names.filter((name) => name !== "index").map(compared))}.`,
           legend: [[book.keyCell(colour(0)), "index"], [book.keyCell(colour(1)), "other rules"], [book.keyCell(colour(2)), "sees contents"]],
         };
       },

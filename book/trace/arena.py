@@ -421,6 +421,7 @@ def save_numbers(table: pd.DataFrame, **settings: float) -> None:
         numbers[f"{policy}-used-middle"] = made / allowed
     for size, best in best_rules(values).items():
         numbers[f"best-{size}"] = best
+    numbers["index-gain-small"] = 1 / numbers["best-small"]
     for size in SIZES:
         numbers[f"guarantee-{size}"] = rows["guarantee"]["table", size]
     save_values("arena", settings | {"spread": SPREAD} | numbers | findings(values))

@@ -583,7 +583,7 @@ def of_front(shown):
     times = 1 / rows.ratio["robin"]
     return {
         "times": times,
-        "deployed": data["values"][f"arena-best-{size}"],
+        "over_deployed": 1 / data["values"][f"arena-best-{size}"],
         "feed": rows.ratio["feed"],
     }
 
