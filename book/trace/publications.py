@@ -141,13 +141,11 @@ def compare_with_index(
     facts = {f"{policy}-{size}": ratios[policy, size] for policy in QUOTED for size in outcomes}
     for size in outcomes:
         facts[f"budget-{size}"] = every[size].budget
-        facts[f"feed-used-{size}"] = used["feed", size]
         facts[f"stale-{size}"] = 1 - 1 / ratios["oracle", size]
     for size in ("small", "large"):
         facts[f"nutch-used-{size}"] = used["nutch", size]
         facts[f"round-{size}"] = len(every[size].trace) / every[size].budget  # hours between visits
     facts |= {
-        "lambdacrawl-middle": ratios["lambdacrawl", "middle"],
         "is-ping-first": ping_is_first(ratios[:, "small"]),
         "greedy-loss-middle": 1 - ratios["greedy", "middle"],
         "robin-gain": 1 / ratios["robin", "small"],
@@ -249,7 +247,6 @@ def compare_traces(
     same = sum(found[0][name] == found[1][name] for name in FINDINGS)
     facts: dict[str, float | bool] = {"findings": len(FINDINGS), "same": same, "own-second": own}
     facts |= {"second-sources": len(trace)}
-    facts |= {f"second-robin-{size}": again["robin", size] for size in SIZES}
     save_values("publications", facts)
 
 
@@ -299,7 +296,7 @@ def compare_with_poisson(kinds: Mapping[str, Trace], number: int, seed: int) -> 
     for number_of_kind, (kind, trace) in enumerate(kinds.items()):
         rng = np.random.default_rng([seed, 1, number_of_kind])
         table = compare_with_surrogates(trace, number, rng).dropna()
-        for name in ("day", "drift", "fano, a week", "short gaps") if kind != "own" else ():
+        for name in ("fano, a week", "short gaps") if kind != "own" else ():
             key = name.replace(", ", "-").replace(" ", "-")
             save_value(f"publications-{kind}-{key}", table["trace"][name])
         tables[KINDS[kind]] = table
@@ -424,7 +421,7 @@ def compare_kinds(
     """Compare a few policies on each kind alone, for the cost of stale rates by budget."""
     rows, oracle = {}, []
     for kind, trace in kinds.items():
-        for size, experiment in every.items():
+        for experiment in every.values():
             budget = min(experiment.budget, len(trace))
             split = trace.begin + experiment.split - experiment.begin
             end = split + experiment.end - experiment.split
@@ -444,8 +441,6 @@ def compare_kinds(
                 ratio, low, high = measure_ratio(outcome.weeks, base, weights)
                 if kind == "upload" and key == "oracle":
                     oracle.append(ratio)
-                if (kind, key, size) == ("upload", "robin", "large"):
-                    save_value("publications-upload-robin-large", ratio)
                 column[LABELS[key]] = format_interval(ratio, low, high)
             rows[KINDS[kind], f"{budget} an hour"] = column
     save_value("publications-is-stale-falls", stale_cost_falls(oracle))
