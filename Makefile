@@ -1,6 +1,6 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.14; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book check test proofs coq run page lab live browser serve pdf release bench mutants lock clean help
+.PHONY: book check lint test proofs coq run page lab live browser serve pdf release bench mutants lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3.14 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,15))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
@@ -23,24 +23,32 @@ REPORT  := $(BIN)/python -m scorecard
 book: $(READY)  ## install what is locked, run the notebooks, render the book (PROFILE=quick|paper|full)
 	@$(REPORT) book --profile "$$PROFILE"
 
-# The book is tested, and the tests reported, also where check has failed.
+# Tests that a target runs: which of them, and from where.
+NO_BOOK := not book and not browser and not process and not slow and not rerun
+TESTS   := not slow and not rerun
+PYTEST  := $(BIN)/python -m pytest -n auto --dist loadfile
+SOURCES_OF_TESTS := --doctest-modules analysis scorecard tests
+
+# The tests run also where lint complains.
 test: $(READY)  ## all of check, what starts processes, and the quick-profile book: executed, re-executed, rendered, opened in a browser
-	@failed=0; $(MAKE) --no-print-directory check || failed=1; \
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "book or browser or process" || failed=1; \
+	@failed=0; $(MAKE) --no-print-directory lint || failed=1; \
+	$(PYTEST) --no-loadscope-reorder -m "$(TESTS)" $(SOURCES_OF_TESTS) || failed=1; \
 	exit $$failed
 
-check: $(READY)  ## the author's loop, without a book: lint, types, contracts, examples, unit tests
+check: lint  ## the author's loop, without a book: lint, types, contracts, examples, unit tests
+	@$(PYTEST) -m "$(NO_BOOK)" $(SOURCES_OF_TESTS)
+
+lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --doctest-modules analysis scorecard tests
 
 proofs: $(READY)  ## checks that take many minutes: the switching curve, long families, all that `make test` samples, a wider random search
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m slow tests
-	@WHOLE=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "sampled or book or browser" tests
+	@$(PYTEST) -m slow tests
+	@WHOLE=1 $(PYTEST) --no-loadscope-reorder -m "sampled or book or browser" tests
 	@WHOLE=1 $(BIN)/python -m pytest -m rerun tests/book/test_rerun_truth.py
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --hypothesis-profile search tests
+	@$(PYTEST) -m "$(NO_BOOK)" --hypothesis-profile search tests
 
 coq:  ## check the proof of the switching curve with Coq (8.16 or later; apt-get install coq), and print what it proves and assumes
 	@$(MAKE) --no-print-directory -C proofs

@@ -31,8 +31,9 @@ def pytest_collection_modifyitems(config, items):
     Of the tests marked `sampled` one in four runs, others at each commit; with WHOLE set, or where
     tests are named (``-k NAME``, ``FILE::TEST``), all do.
 
-    While one worker builds the book, another one has what needs no book to do. The browser's tests
-    take longest: they come first, and the book is built for them.
+    The browser's tests take longest: they come first, and the book is built for them. Meanwhile
+    another worker has what starts processes (much of it waits, while kernels of the book compute)
+    and all that needs no book; last come the other files that need one, reruns before them.
     """
     named = config.option.keyword or any("::" in argument for argument in config.args)
     if not named and not os.environ.get("WHOLE"):
@@ -41,9 +42,16 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
 
+    def files(*marks):
+        return {item.path for item in items if any(map(item.get_closest_marker, marks))}
+
+    reruns, with_book, processes = files("rerun"), files("book", "browser"), files("process")
+
     def turn(item):
         builds_the_book = item.path.name == "test_browser.py"
-        return 0 if builds_the_book else 1 if item.get_closest_marker("process") else 2
+        if item.path in with_book | reruns:
+            return 0 if builds_the_book else 3 if item.path in reruns else 4
+        return 1 if item.path in processes else 2
 
     items.sort(key=turn)
 

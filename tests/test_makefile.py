@@ -50,22 +50,23 @@ def make(tmp_path):
 
 
 @pytest.mark.parametrize("fails", ["ruff", "mypy", "lint-imports"])
-def test_failed_check_still_tests_book(make, fails):
+def test_failed_lint_still_runs_tests(make, fails):
     status, calls = make("test", fails=fails)
     assert status != 0
     assert calls[-1][0] == "python"
-    assert calls[-1][-1] == "book or browser or process"
+    assert "--doctest-modules" in calls[-1]
+    status, calls = make("check", fails=fails)
+    assert status != 0
+    assert calls[-1][0] == fails
 
 
-def test_both_halves_decide(make):
+def test_lint_and_tests_decide(make):
     status, calls = make("test")
     assert status == 0
-    (unit, book) = [call for call in calls if call[0] == "python"]
-    assert "--doctest-modules" in unit
-    assert book[-1] == "book or browser or process"
-    status, calls = make("test", fails="python")
-    assert status != 0
-    assert [call for call in calls if call[0] == "python"] == [unit, book]
+    assert [call[0] for call in calls] == ["ruff", "ruff", "mypy", "lint-imports", "python"]
+    assert "not slow and not rerun" in calls[-1]
+    assert make("test", fails="python") == (2, calls)
+    assert "not slow" in make("test", "TESTS=not slow")[1][-1]
 
 
 ODD = ["$(shell touch {})", "${{HOME}} $$ $x", "a # b", "'single' \"double\" `x` \\", "x=[1,2] y=~"]

@@ -144,9 +144,12 @@ def read_page() -> type[Page]:
     return Page
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """A headless Chromium; without one, what needs it is skipped."""
+    """A headless Chromium; without one, what needs it is skipped.
+
+    A file of tests has its own: while Playwright is open, no other test may start an event loop.
+    """
     executable = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if executable is None:
         pytest.skip(f"none of {', '.join(CHROMIUM)} is installed: the book is not opened here")
