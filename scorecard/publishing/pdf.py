@@ -4,10 +4,10 @@ For print, folded proofs are opened, code cells removed, and the tables of rows 
 scorecard, which comes last; links point inside the PDF or to the web. The page numbers of the table
 of contents come from the PDF outline that Chromium writes.
 
-A paper is the first part of a page: ``book/_papers.yml`` gives for each paper the label of the
-page, the label of the section before which the paper ends, its title, and the figures that it
-leaves out. Theorems, equations and figures keep their numbers of the book; the references are at
-the end of the paper.
+A paper is the first part of a page, and of pages that follow it, such as one of proofs:
+``book/_papers.yml`` gives for each paper the label of each page, the label of the section before
+which the page ends in the paper, the title, and the figures that the paper leaves out. Theorems,
+equations and figures keep their numbers of the book; the references are at the end of the paper.
 """
 
 from __future__ import annotations
@@ -270,19 +270,21 @@ def extract_paper(html: str, paper: Mapping[str, Any], edition: Edition) -> str:
     """Return the HTML of a paper, ready to print.
 
     `html`: the book as one HTML page; `paper`: entry of ``_papers.yml`` with ``from``, ``until``,
-    ``title`` and ``without``. Raises ValueError if the book has no section with one of the labels.
+    ``title``, ``without`` and, for more pages, ``then``, a list of ``from`` and ``until``. Raises
+    ValueError if the book has no section with one of the labels.
     """
     soup = BeautifulSoup(html, "html.parser")
-    page, end = (_find_section(soup, paper[name]) for name in ("from", "until"))
-    cited = _find_cited_works(soup, page, end)
-    for section in [*end.find_next_siblings(), end]:
-        section.decompose()
+    page, *later = (
+        _cut_section(soup, part["from"], part["until"]) for part in (paper, *paper.get("then", []))
+    )
     for label in paper["without"]:
         for figure in page.find_all(id=label):
             (figure.find_parent("figure") or figure).decompose()
-    heading, *others = page.find_all(_HEADINGS)
-    for other in others:  # the level of the page's heading becomes 1
-        other.name = f"h{int(other.name[1]) - int(heading.name[1]) + 1}"
+    heading = _shift_headings(page, 1)[0]
+    for section in later:
+        _shift_headings(section, 2)
+        page.append(section)
+    cited = _find_cited_works(soup, page)
     heading.replace_with(BeautifulSoup(_format_title(str(paper["title"]), edition), "html.parser"))
     page.append(BeautifulSoup(f"<h2>References</h2>{cited}", "html.parser"))
     style = f"<style>{_STYLE.read_text(encoding='utf-8')}</style>"
@@ -315,14 +317,27 @@ def _find_section(soup: BeautifulSoup, label: str) -> Tag:
     return section
 
 
-def _find_cited_works(soup: BeautifulSoup, page: Tag, end: Tag) -> str:
-    """Return the HTML of the works that a page cites before the section `end`."""
+def _cut_section(soup: BeautifulSoup, label: str, until: str) -> Tag:
+    """Return the section with a label, without its part from the label `until` on."""
+    section, end = _find_section(soup, label), _find_section(soup, until)
+    for part in [*end.find_next_siblings(), end]:
+        part.decompose()
+    return section
+
+
+def _shift_headings(section: Tag, level: int) -> list[Tag]:
+    """Give the first heading of a section a level, the others theirs below it; return them."""
+    headings = list(section.find_all(_HEADINGS))
+    shift = level - int(headings[0].name[1])
+    for heading in headings:
+        heading.name = f"h{int(heading.name[1]) + shift}"
+    return headings
+
+
+def _find_cited_works(soup: BeautifulSoup, page: Tag) -> str:
+    """Return the HTML of the works that a page cites."""
     works = {str(work["id"]): work for work in soup.select("div.citation[id]")}
-    after = {
-        id(link) for element in [end, *end.find_next_siblings()] for link in element.find_all("a")
-    }
-    links = (link for link in page.find_all("a", href=True) if id(link) not in after)
-    keys = {str(link["href"]).partition("#")[2] for link in links}
+    keys = {str(link["href"]).partition("#")[2] for link in page.find_all("a", href=True)}
     cited = [work.find("p") for key, work in works.items() if key in keys]
     return "".join(map(str, filter(None, cited)))
 

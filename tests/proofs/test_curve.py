@@ -21,7 +21,10 @@ from analysis.robots.curve.values import optimal_curve
 from scorecard.paths import BOOK, ROOT
 
 PROOFS = ROOT / "proofs"
-PAGE = (BOOK / "robots" / "robots-curve.md").read_text(encoding="utf-8")
+PAGE = "".join(
+    (BOOK / "robots" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("robots-curve", "robots-curve-proof")
+)
 STATEMENT = (PROOFS / "curve" / "Statement.v").read_text(encoding="utf-8")
 EXAMPLE = runpy.run_path(str(PROOFS / "example.py"))
 #: Lemma, its names in Coq, and their files, as the page's table lists them.

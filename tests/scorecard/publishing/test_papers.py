@@ -45,6 +45,20 @@ def test_paper_is_page_with_citations():
     assert soup.find("script") is None
 
 
+def test_paper_takes_page_of_proofs():
+    after = {"from": "lemmas", "until": "limits"}
+    page = """<section><span id="lemmas"></span><h2>Lemmas</h2><section><h3>Rows</h3>
+<p>By <a href="#work-2">X</a>.</p></section>
+<section><span id="limits"></span><h3>Limits</h3></section></section><section id="bibliography">"""
+    html = BODY.replace('<section id="bibliography">', page)
+    soup = BeautifulSoup(extract_paper(html, PAPER | {"then": [after]}, HERE), "html.parser")
+    assert [(h.name, h.get_text()) for h in soup.find_all(re.compile("h[1-6]"))] == [
+        ("h1", "A theorem"), ("h2", "Abstract"), ("h2", "Proof"), ("h2", "Lemmas"), ("h3", "Rows"),
+        ("h2", "References"),
+    ]  # fmt: skip
+    assert "Another work" in soup.get_text()
+
+
 def test_a_paper_without_its_page_is_refused():
     with pytest.raises(ValueError, match="no section with the label 'nowhere'"):
         extract_paper(BODY, PAPER | {"from": "nowhere"}, HERE)
@@ -54,9 +68,11 @@ def test_a_paper_without_its_page_is_refused():
 def test_paper_labels_are_ordered(name):
     paper = read_papers()[name]
     texts = [path.read_text("utf-8") for path in source_files() if path.suffix == ".md"]
-    (text,) = (text for text in texts if f"\n({paper['from']})=\n" in text)
-    assert text.index(f"({paper['from']})=") < text.index(f"\n({paper['until']})=\n")
-    assert all(f"{{repro-figure}} {label}\n" in text for label in paper["without"])
+    for part in (paper, *paper.get("then", [])):
+        (text,) = (text for text in texts if f"({part['from']})=\n" in text)
+        assert text.index(f"({part['from']})=") < text.index(f"\n({part['until']})=\n")
+    for label in paper["without"]:
+        assert any(f"{{repro-figure}} {label}\n" in text for text in texts)
     assert (BOOK / "_papers.yml").exists()
 
 
