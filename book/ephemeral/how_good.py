@@ -109,7 +109,9 @@ def find_cycles(count: int, seed: int) -> pd.DataFrame:
             long_run_cycle(sources, "whittle", 1, initial_age=age).average_reward for age in ages
         ]
         worst, best = min(earned), max(earned)
-        rows.append((instance, len(sources), empty, worst, best, best / worst - 1))
+        spread = best / worst - 1
+        # Rewards that differ by the rounding of their sums are of one cycle.
+        rows.append((instance, len(sources), empty, worst, best, spread if spread > APART else 0.0))
     return pd.DataFrame(rows, columns=["set", "sources", "start", "worst", "best", "spread"])
 
 
@@ -295,7 +297,8 @@ def collect_visit_values(visits: Floats) -> dict[str, float]:
 def save_cycles(cycles: pd.DataFrame) -> None:
     """Save the sets on which the index policy has several cycles, with the worst and the best."""
     several = cycles[cycles.spread > APART]
-    mean = Estimate.of((cycles.best / cycles.start - 1).to_numpy())
+    gained = (cycles.best / cycles.start - 1).where(cycles.spread > APART, 0.0)
+    mean = Estimate.of(gained.to_numpy())
     save_value(
         "how-good-better-cycle", mean.value, interval=mean.interval, replications=len(cycles)
     )
@@ -309,7 +312,7 @@ def save_cycles(cycles: pd.DataFrame) -> None:
     save_values("how-good", values)
     save_table(
         "how-good-entered",
-        cycles.sort_values("spread", ascending=False).set_index("set").head(SHOWN),
+        cycles.sort_values("spread", ascending=False, kind="stable").set_index("set").head(SHOWN),
         f"Rewards per epoch of cycles that the index policy enters from {STARTS} random ages and "
         "from empty sources, at $M = 1$: the sets on which they differ most.",
         formats={"start": ".3f", "worst": ".3f", "best": ".3f", "spread": ".3%"},

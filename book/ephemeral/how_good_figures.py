@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from book.ephemeral.shared import is_optimal
+from book.ephemeral.shared import EXACT, is_optimal
 from scorecard import (
     COLOURS,
     add_legend,
@@ -86,7 +86,8 @@ def draw_policies(table: pd.DataFrame) -> None:
 
 def draw_random_sets(instances: pd.DataFrame) -> None:
     """Draw the distribution of each policy's loss over random sets."""
-    loss = 100 * (1 - instances[list(LABELS)])
+    loss = 1 - instances[list(LABELS)]
+    loss = 100 * loss.where(loss.abs() > EXACT, 0.0)
     share = 100 * np.arange(1, len(loss) + 1) / len(loss)
     exact, worst = is_optimal(instances).mean(), loss.max()
     order = ", ".join(LABELS[name] for name in loss.mean().sort_values().index)

@@ -99,7 +99,7 @@ def draw_two_levels(sources: Sources, budget: int, copies: int = 3, epochs: int 
     counts = plan.counts[:, np.arange(epochs) % plan.counts.shape[1]]
     shown = np.flatnonzero(counts.any(axis=1))[:MOST_SHOWN]
     # The copy that has waited longest is the next in turn.
-    parts = [np.repeat(np.arange(epochs), counts[i]) for i in shown]
+    parts = [np.repeat(np.arange(epochs), counts[i].astype(np.intp)) for i in shown]
     rows = pd.concat(
         pd.DataFrame({"source": i + 1, "copy": np.arange(len(part)) % copies + 1, "epoch": part})
         for i, part in zip(shown, parts, strict=True)
