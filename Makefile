@@ -29,16 +29,17 @@ TESTS   := not slow and not rerun
 PYTEST  := $(BIN)/python -m pytest -n auto --dist loadfile
 SOURCES_OF_TESTS := --doctest-modules analysis scorecard tests
 
-# The tests run also where lint complains.
+# What needs one processor only, lint, runs beside the tests; they run also where it complains.
 test: $(READY)  ## all of check, what starts processes, and the quick-profile book: executed, re-executed, rendered, opened in a browser
-	@failed=0; $(MAKE) --no-print-directory lint || failed=1; \
+	@$(MAKE) --no-print-directory lint & lint=$$!; failed=0; \
 	$(PYTEST) --no-loadscope-reorder -m "$(TESTS)" $(SOURCES_OF_TESTS) || failed=1; \
+	wait $$lint || { failed=1; echo "make lint fails: see above"; }; \
 	exit $$failed
 
 check: lint  ## the author's loop, without a book: lint, types, contracts, examples, unit tests
 	@$(PYTEST) -m "$(NO_BOOK)" $(SOURCES_OF_TESTS)
 
-lint: $(READY)
+lint: $(READY)  ## style, types and import contracts alone
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
