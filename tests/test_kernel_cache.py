@@ -146,6 +146,8 @@ print(len({str(w.message) for w in caught}), law.tolist())
 """
 
 
+@pytest.mark.sampled
+@pytest.mark.process
 def test_kernels_without_writable_cache():
     command = [sys.executable, "-c", UNWRITABLE]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -173,6 +175,8 @@ print(COMPILED, simulate(four_sources(), "whittle", 1, 100).average_reward)
 """
 
 
+@pytest.mark.sampled
+@pytest.mark.process
 def test_models_run_without_numba():
     command = [sys.executable, "-c", WITHOUT_NUMBA]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import filelock
 import pytest
+from bs4 import BeautifulSoup
 
 from scorecard.commands import SiteHandler
 from scorecard.paths import BUILD, ROOT, build_folder
@@ -78,6 +79,15 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._inside:
             (self.scripts if self._inside == "script" else self.styles).append(data)
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def soup(self) -> BeautifulSoup:
+        """The page to be asked by selectors: parsed once, and not to be changed."""
+        return BeautifulSoup(self.text, "lxml")
 
     @cached_property
     def ids(self) -> set[str]:

@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 import pytest
-from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
 from book.trace import arena, publications
@@ -132,7 +131,7 @@ def test_policy_covers_all_scripts_of_pages(site, read_page):
     assert handlers == set()
     line = (site.html / POLICY).read_text(encoding="utf-8").strip()
     assert line == make_policy(texts.values())
-    assert line in BeautifulSoup(texts[site.html / "back/about.html"], "lxml").get_text()
+    assert line in site.pages["back/about.html"].soup.get_text()
 
 
 def test_scripts_name_no_other_host(site):
@@ -274,7 +273,7 @@ def test_figures_have_alt_and_caption(site):
         assert figure["id"].startswith(figure["notebook"].rpartition("/")[2]), figure["id"]
         (shown,) = [a for a in page.all("img") if a["src"].endswith(f"/{figure['id']}.svg")]
         assert shown["alt"] == figure["alt"]
-        text = page.path.read_text(encoding="utf-8")
+        text = page.text
         block = text[text.index(f'id="{figure["id"]}"') :]
         assert re.search(r'class="caption-number">Fig\. \d+', block[: block.index("</figure>")])
 
@@ -285,7 +284,7 @@ def test_tables_have_caption_and_downloads(site):
         page = site.pages[f"{table['notebook']}.html"]
         assert table["id"] in page.ids, f"{table['id']} is saved but not shown"
         assert table["id"].startswith(table["notebook"].rpartition("/")[2]), table["id"]
-        text = page.path.read_text(encoding="utf-8")
+        text = page.text
         block = text[text.index(f'id="{table["id"]}"') :]
         block = block[: block.index("</figure>")]
         assert re.search(r'class="caption-number">Table \d+', block)
@@ -301,8 +300,7 @@ def test_every_page_is_finished(site):
     """
     found = {}
     for notebook in all_notebooks().values():
-        text = site.pages[f"{notebook.page}.html"].path.read_text(encoding="utf-8")
-        lines = faults(BeautifulSoup(text, "lxml").select_one("article"))
+        lines = faults(site.pages[f"{notebook.page}.html"].soup.select_one("article"))
         found[notebook.page] = [line for line in lines if not line.startswith("a reward above")]
     assert {page: lines for page, lines in found.items() if lines} == {}
 
@@ -342,15 +340,13 @@ def test_formulas_need_no_script(site):
     has = set(TTFont(site.html / MATHEMATICS).getBestCmap())
     count = 0
     for name, page in site.pages.items():
-        text = page.path.read_text(encoding="utf-8")
-        soup = BeautifulSoup(text, "lxml")
-        for place in (soup.select_one("article") or soup).select(".math"):
+        for place in (page.soup.select_one("article") or page.soup).select(".math"):
             (formula,) = place.select("math")
             assert formula.find(True), (name, place)
             assert "\\" not in formula.get_text(), (name, place)
             count += 1
-        assert soup.select("merror, .problematic") == [], name
-        visible = {point for point in find_formula_characters(text) if not unseen(point)}
+        assert page.soup.select("merror, .problematic") == [], name
+        visible = {point for point in find_formula_characters(page.text) if not unseen(point)}
         assert visible <= has, (name, [chr(point) for point in visible - has])
         assert not [a for a in loads_of(page) if "mathjax" in a.lower()], name
     assert count > 4000
@@ -363,14 +359,12 @@ def unseen(point):
 def test_equation_numbers_link_to_equations(site):
     numbers, links = {}, []
     for name, page in site.pages.items():
-        text = page.path.read_text(encoding="utf-8")
-        if "equation-" not in text:
+        if "equation-" not in page.text:
             continue
-        soup = BeautifulSoup(text, "lxml")
-        for equation in soup.select('[id^="equation-"]:has(.eqno)'):
+        for equation in page.soup.select('[id^="equation-"]:has(.eqno)'):
             number = equation.select_one(".eqno").get_text().rstrip("#")
             numbers[page.path, equation["id"]] = number
-        for link in soup.select('article a[href*="#equation-"]:not(.headerlink)'):
+        for link in page.soup.select('article a[href*="#equation-"]:not(.headerlink)'):
             links.append((name, target_of(page, link["href"]), link.get_text(strip=True)))
     assert len(links) > 50
     assert [link for link in links if numbers.get(link[1]) != link[2]] == []
@@ -429,8 +423,7 @@ def test_site_names_no_machine(site):
 
 def counted_in_coverage(page):
     """Return the cells of the table of coverage of a page, by document and outcome."""
-    text = page.path.read_text(encoding="utf-8")
-    rows = BeautifulSoup(text, "lxml").select("table.book-coverage tr")
+    rows = page.soup.select("table.book-coverage tr")
     cells = [[cell.get_text(strip=True) for cell in row(["th", "td"])] for row in rows]
     (_, *heads), *lines = zip(*cells, strict=True)
     return {
@@ -444,12 +437,11 @@ def test_counts_of_rows_agree(site):
         rows = list(csv.DictReader(file))
     scorecard = site.pages["guide/scorecard.html"]
     coverage = counted_in_coverage(scorecard)
-    page = BeautifulSoup(scorecard.path.read_text(encoding="utf-8"), "lxml")
     listed = {
         body.select_one("th").get_text(strip=True).lower(): Counter(
             row.select("td")[1].get_text(strip=True) for row in body.select("tr:has(td)")
         )
-        for body in page.select("table.book-scorecard tbody")
+        for body in scorecard.soup.select("table.book-scorecard tbody")
     }
     for key, document in documents().items():
         mine = [row for row in rows if row["document"] == key]
@@ -464,15 +456,15 @@ def test_counts_of_rows_agree(site):
         bases = Counter(row["basis"] for row in mine)
         for basis, column in BASES_COUNTED.items():
             assert counts[column] == bases[basis]
-        text = site.pages[f"documents/{key}.html"].path.read_text(encoding="utf-8")
-        report = BeautifulSoup(text, "lxml").select_one("#replication-report").get_text(" ")
+        page = site.pages[f"documents/{key}.html"]
+        report = page.soup.select_one("#replication-report").get_text(" ")
         assert f"{len(mine)} rows in all" in report
         abstract = report[: report.index("and context")]
         said = {verdict: int(n) for n, verdict in re.findall(VERDICT_COUNT, abstract)}
         assert said == {verdict: verdicts[verdict] for verdict in said}
         assert said.keys() >= verdicts.keys() & {"matches", "holds", "does not hold", "holds under"}
-    front = BeautifulSoup(site.pages["index.html"].path.read_text(encoding="utf-8"), "lxml")
-    shown = [int(number.get_text()) for number in front.select(".book-count")]
+    counts_in_front = site.pages["index.html"].soup.select(".book-count")
+    shown = [int(number.get_text()) for number in counts_in_front]
     totals = [
         sum(counts[said] for counts in coverage.values())
         for said in ("Outputs", "Match", "Match under", "Do not hold")
@@ -511,6 +503,6 @@ def test_pages_have_own_descriptions(site):
 
 def test_recording_cells_are_removed(site):
     label = re.compile(r"Show the code: (save|keep) \w+")
-    texts = {name: page.path.read_text(encoding="utf-8") for name, page in site.pages.items()}
+    texts = {name: page.text for name, page in site.pages.items()}
     assert any("Show the code: imports" in text for text in texts.values())
     assert {name: found[0] for name, text in texts.items() if (found := label.search(text))} == {}

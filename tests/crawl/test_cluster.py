@@ -173,6 +173,7 @@ def test_restarted_coordinator_resumes_epoch(tmp_path):
         CrawlCluster(settings, tmp_path / "parts", 3)
 
 
+@pytest.mark.sampled
 def test_learner_of_parts_earns_alike(tmp_path):
     """Each part fits the prior of the rates to its own sources: the band is in what they earn."""
     site = some_site(40, 40, 5, hosts=np.arange(40) % 20, stated=False)

@@ -1011,6 +1011,7 @@ def test_locked_database_loses_no_source(tmp_path, clock, caplog):
     assert read_log(tmp_path / "state").groupby("epoch").size().max() == 12
 
 
+@pytest.mark.sampled
 def test_full_disk_ends_the_crawl(tmp_path, clock):
     """One sentence; a disk that has room again in time ends nothing."""
     urls = [f"http://127.0.0.{i}/" for i in range(1, 4)]

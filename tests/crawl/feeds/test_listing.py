@@ -426,6 +426,7 @@ def crawl(site, policy, **settings):
     return crawl_in_process(site, given | settings)
 
 
+@pytest.mark.sampled
 def test_listings_beat_worths():
     site = a_site()
     by_dates = crawl(site, "listing_index")

@@ -138,6 +138,7 @@ def test_index_by_content_continues_that_by_age():
         assert (policy.index_of_content(content + 0.1) > by_age).all()
 
 
+@pytest.mark.sampled
 def test_liars_cost_little():
     """A liar, a dead hub and forty spam sources: no less than without them, within the error."""
     found = gain([*KINDS, *[SPAM] * 40], [LIAR, DEAD, SPAM], seeds=4, hours=400)

@@ -47,6 +47,7 @@ def pooled_score(errors):
     return sum(e.sum() for e in errors) / np.sqrt(sum(e.size * e.var() for e in errors))
 
 
+@pytest.mark.sampled
 def test_belief_is_calibrated_at_every_crawl():
     rng = np.random.default_rng(1)
     errors, products, falsified = [], [], []
