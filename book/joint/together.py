@@ -25,7 +25,6 @@ from scorecard import (
     COLOURS,
     add_legend,
     add_panels,
-    differ_as_formatted,
     fold_names,
     format_change,
     ink,
@@ -261,11 +260,6 @@ def save_robot_values(frame: pd.DataFrame, best: int) -> None:
             interval=(row[f"{name} low"], row[f"{name} high"]),
             replications=int(frame.attrs["runs"]),
         )
-        save_value(f"together-{name}-half", (row[f"{name} high"] - row[f"{name} low"]) / 2)
-    halves = [(row[f"{name} high"] - row[f"{name} low"]) / 2 for name in ("aware", "blind")]
-    save_value(
-        "together-runs-differ", all(differ_as_formatted(0.0, half, ".1f") for half in halves)
-    )
     save_value("together-several-limits", len(frame) > 1)
     save_value("together-bound", row["bound"])
 
