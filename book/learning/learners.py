@@ -277,8 +277,6 @@ def save_comparisons(few: Sources, few_runs: Runs, larger: Sources, many_runs: R
     _save_losses(first, "learners-{}-loss", ("blind", "ce", "lspe", "thompson", "wq"))
     _save_losses(second, "learners-{}-second-loss", ("ce", "lspe"))
     _save_losses(many, "learners-many-{}-loss", ("ce", "thompson"))
-    for ordinal, curves in (("", first), ("second-", second)):
-        save_value(f"learners-ce-{ordinal}half", 100 * curves[SHORT["ce"]].loss.half_width)
     change = estimate_difference(many[SHORT["ce"]], many[SHORT["thompson"]])
     save_value("learners-many-thompson-gain", 100 * change.value)
     save_value("learners-many-thompson-gain-half", 100 * change.half_width)
