@@ -79,9 +79,6 @@ def table(check: Callable[[str, int], None], few: int, many: int) -> dict[str, C
 
 
 FAMILIES = {
-    "certify_indexability": table(certificates, FEW, MANY),
-    "whittle_index": table(certificates, 3, MANY),
-    "relaxed_problem": table(sets, 2, 40),
-    "index_scores": table(sets, 1, 10),
-    "simulate": table(sets, 1, 10),
+    "certify_indexability, whittle_index": table(certificates, FEW, MANY),
+    "relaxed_problem, index_scores, simulate": table(sets, 2, 40),
 }
