@@ -1,5 +1,7 @@
 """Policies that break the protocol: every loop of every part refuses them by name, or is immune."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -158,6 +160,7 @@ WRONG = {
     "far beyond": [2**64],
     "a mask": np.array([True, False, False, False]),
     "a mask in a list": [True, False],
+    "a mask of four": [True, False, False, False],
     "a mask of objects": np.array([True, False], dtype=object),
     "a fraction": [0.5],
     "nan": [np.nan, 1.0],
@@ -192,34 +195,38 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("answer", WRONG)
-def test_wrong_answer_is_refused(loop, answer):
+each_loop = pytest.mark.parametrize("loop", LOOPS)
+
+
+@each_loop
+def test_wrong_answers_are_refused(loop):
+    told = {}
+    for name, answer in WRONG.items():
+        try:
+            LOOPS[loop](Says(answer))
+            told[name] = "nothing"
+        except ValueError as error:
+            told[name] = str(error)
     kind = "Fixed" if "Fixed" in loop else "Says"
-    with pytest.raises(ValueError, match=rf"(policy|learner) {kind}\b"):
-        LOOPS[loop](Says(WRONG[answer]))
+    named = rf"(policy|learner) {kind}\b"
+    assert {name: said for name, said in told.items() if not re.search(named, said)} == {}
+    assert "flatnonzero" in told["a mask of four"]
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-def test_mask_is_refused_with_a_hint(loop):
-    with pytest.raises(ValueError, match="flatnonzero"):
-        LOOPS[loop](Says([True, False, False, False]))
+@each_loop
+def test_answer_forms_agree(loop):
+    expected = np.hstack(LOOPS[loop](Says(np.array([1, 3]))))
+    found = {name: np.hstack(LOOPS[loop](Says(answer))) for name, answer in SAME.items()}
+    assert [name for name in SAME if not np.array_equal(found[name], expected)] == []
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("answer", SAME)
-def test_answer_forms_agree(loop, answer):
-    expected = LOOPS[loop](Says(np.array([1, 3])))
-    assert np.array_equal(np.hstack(LOOPS[loop](Says(SAME[answer]))), np.hstack(expected))
+@each_loop
+def test_fewer_sources_are_allowed(loop):
+    for answer in ([], (), np.empty(0), [2]):
+        LOOPS[loop](Says(answer))
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("answer", [[], (), np.empty(0), [2]])
-def test_fewer_sources_are_allowed(loop, answer):
-    LOOPS[loop](Says(answer))
-
-
-@pytest.mark.parametrize("loop", LOOPS)
+@each_loop
 def test_mutation_changes_nothing(loop):
     rates = TRIAL.sources(TRIAL.trained) if "trace" in loop else FOUR
 
