@@ -32,14 +32,14 @@ from analysis.ephemeral import Sources
 from analysis.ephemeral.index import h
 from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.lagrangian import PricedSources
+from analysis.ephemeral.scheduler import MEASURED
 from analysis.ephemeral.scheduler.admission import spread_ages
-from analysis.ephemeral.scheduler.calendar.vector_index import shares
+from analysis.ephemeral.scheduler.calendar import shares
+from analysis.ephemeral.scheduler.cluster import Cluster
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.loading import scheduler_from_parquet
-from analysis.ephemeral.scheduler.machines.cluster import Cluster
-from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
-from analysis.ephemeral.scheduler.measured import MEASURED
 from analysis.ephemeral.scheduler.observed import ObservedScheduler
+from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.pinged import PingedScheduler
 from benchmarks._timing import best, row
 

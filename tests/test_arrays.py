@@ -20,8 +20,8 @@ from analysis.ephemeral import (
     timetable,
 )
 from analysis.ephemeral.optimum.advice import FTVAPolicy
-from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.observed import ObservedScheduler
+from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from analysis.joint import Engine, queued_index
 from analysis.learning import (
     AgeBlindUcb,

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from analysis.ephemeral.scheduler.measured import MEASURED
+from analysis.ephemeral.scheduler import MEASURED
 from benchmarks.scale import carry_over
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"

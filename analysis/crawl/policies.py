@@ -25,8 +25,7 @@ from analysis.ephemeral.lagrangian import PricedSources, crawl_price
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.construction import timetable
-from analysis.ephemeral.timetables.table import Timetable
+from analysis.ephemeral.timetables.table import Timetable, timetable
 from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,

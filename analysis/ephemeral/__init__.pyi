@@ -5,7 +5,7 @@ from .lagrangian import crawl_price, lagrangian_index, losses
 from .optimum.advice import FTVAPolicy, IDPolicy, LPUpdatePolicy
 from .optimum.dual import dual_descent
 from .optimum.exact import optimal_average_reward, optimal_cycle
-from .optimum.schedules import SchedulePolicy
+from .optimum.static import SchedulePolicy
 from .policies import (
     POLICIES,
     LagrangianPolicy,
@@ -26,13 +26,11 @@ from .signals.model import SignalBelief, Signals
 from .signals.reliability import Reliability
 from .simulation import long_run_cycle, simulate
 from .sources import Sources, four_sources
-from .stochastic.comparison import compare
 from .stochastic.index import stochastic_bound, stochastic_index
-from .stochastic.simulation import simulate_random
+from .stochastic.simulation import compare, simulate_random
 from .theory.definition import index_by_definition
-from .timetables.bound import bound_at_price
-from .timetables.construction import timetable
-from .timetables.table import Timetable
+from .timetables.guarantees import bound_at_price
+from .timetables.table import Timetable, timetable
 
 __all__ = [
     "POLICIES",

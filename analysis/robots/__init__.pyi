@@ -1,25 +1,29 @@
 from .controlled.control import ControlSolution, RobotControl, without_cap
-from .general.fleet import FleetControl, FleetSolution, FleetValue
-from .general.kinds import RobotKind, fleet_by_margins, optimal_fleet
+from .general.fleet import (
+    FleetControl,
+    FleetSolution,
+    FleetValue,
+    RobotKind,
+    fleet_by_margins,
+    optimal_fleet,
+)
 from .general.laws import ServiceLaw
 from .general.mg1k import GeneralQueue, general_cost, optimal_general_load, optimal_general_robots
-from .printed import FullChain, PrintedRun, full_chain, proposition_4
-from .static.limits import (
+from .mm1k import (
+    critical_gamma,
+    full_probability,
     infinite_capacity_cost,
     large_capacity_robots,
     limiting_cost,
     limiting_drift,
-    turning_capacity,
-)
-from .static.mm1k import (
-    critical_gamma,
-    full_probability,
     loss_rate,
     optimal_load,
     optimal_robots,
     starvation_probability,
     static_cost,
+    turning_capacity,
 )
+from .printed import FullChain, PrintedRun, full_chain, proposition_4
 
 __all__ = [
     "ControlSolution",

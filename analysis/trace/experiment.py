@@ -27,8 +27,7 @@ from analysis.display import brief
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Policy, named_policy
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.construction import timetable
-from analysis.ephemeral.timetables.table import Timetable
+from analysis.ephemeral.timetables.table import Timetable, timetable
 from analysis.trace.deployed import DueTimes
 from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates

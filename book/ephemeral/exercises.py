@@ -16,12 +16,11 @@ from analysis.ephemeral.optimum.dual import dual_descent
 from analysis.ephemeral.policies import SingleSourcePolicy, WhittlePolicy
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.scheduler.admission import spread_ages
-from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.runs import rewards
+from analysis.ephemeral.scheduler.core import Scheduler, rewards
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
-from analysis.ephemeral.theory.printed import printed_index
+from analysis.ephemeral.theory.formula import printed_index
 from book.ephemeral.lagrangian_index import make_lockstep
 
 

@@ -17,8 +17,7 @@ from analysis.arrays import Floats, Ints
 from analysis.ephemeral.instances import random_set, random_sources
 from analysis.ephemeral.lagrangian import PricedSources, crawl_price
 from analysis.ephemeral.optimum.advice import FTVAPolicy, IDPolicy, LPUpdatePolicy
-from analysis.ephemeral.optimum.exact import MOST_SOURCES, optimal_cycle
-from analysis.ephemeral.optimum.guided import guided_cycle
+from analysis.ephemeral.optimum.exact import MOST_SOURCES, guided_cycle, optimal_cycle
 from analysis.ephemeral.policies import (
     LagrangianPolicy,
     Observation,
@@ -31,7 +30,7 @@ from analysis.ephemeral.rollout import RolloutPolicy, follow
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.construction import timetable
+from analysis.ephemeral.timetables.table import timetable
 from analysis.results import Estimate
 from scorecard import (
     COLOURS,

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.theory.printed import printed_eta
+from analysis.ephemeral.theory.formula import printed_eta
 from book.ephemeral.model_and_index import KINDS, Cases
 from scorecard import COLOURS, add_legend, add_panels, format_rounded, ink, pluralise, save_figure
 

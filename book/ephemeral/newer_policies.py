@@ -45,8 +45,8 @@ from analysis.ephemeral.stochastic.replicas import (
     simulate_random_replicas,
     simulate_replicas,
 )
-from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.copies import two_level
+from analysis.ephemeral.timetables.table import timetable
 from analysis.results import Estimate
 from book.ephemeral.shared import EXACT, is_optimal, tabulate_hard_sets
 from scorecard import Claim, claim, format_plus_minus, save_table

@@ -19,18 +19,19 @@ from matplotlib.axes import Axes
 from analysis.checks import check_integer
 from analysis.ephemeral.instances import hard_sets, random_sources
 from analysis.ephemeral.optimum.exact import optimal_cycle
-from analysis.ephemeral.optimum.schedules import (
+from analysis.ephemeral.optimum.static import (
     best_periods,
     constant_gaps,
+    fluid_frequencies,
+    random_frequencies,
     schedule_reward,
     spread_schedule,
 )
-from analysis.ephemeral.optimum.static import fluid_frequencies, random_frequencies
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.simulation import INITIAL_STATES, Trajectory, long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.comparison import Comparison
+from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.results import NotConverged
 from scorecard import save_values
 

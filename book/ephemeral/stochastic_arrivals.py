@@ -20,8 +20,8 @@ from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
+from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.results import Estimate, NotConverged
 from book.ephemeral.shared import scan_averages
 from scorecard import Claim, claim, format_plus_minus

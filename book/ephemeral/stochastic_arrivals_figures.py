@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.comparison import Comparison
+from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.results import Estimate
 from book.ephemeral.shared import (
     SHOWN,

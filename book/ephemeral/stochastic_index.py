@@ -23,8 +23,8 @@ from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_number
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.stochastic.index import StochasticIndex
+from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.ephemeral.stochastic.values import RandomSource, discount_to_crawl, stopping_value
 from analysis.ephemeral.theory.definition import index_from_passages
 from analysis.results import AverageSolution, DiscountedSolution, Estimate, NotConverged

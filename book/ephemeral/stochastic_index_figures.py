@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
-from analysis.ephemeral.stochastic.comparison import Comparison
+from analysis.ephemeral.stochastic.simulation import Comparison
 from book.ephemeral.shared import tabulate_rewards
 from scorecard import COLOURS, add_legend, add_panels, ink, save_data, save_figure
 

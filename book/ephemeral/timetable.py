@@ -12,13 +12,12 @@ from matplotlib.patches import Rectangle
 
 from analysis.checks import check_integer
 from analysis.ephemeral.instances import even_decay_sources, random_set
-from analysis.ephemeral.optimum.schedules import schedule_reward, spread_schedule
+from analysis.ephemeral.optimum.static import schedule_reward, spread_schedule
 from analysis.ephemeral.relaxed import due_ages, relaxed_bound, relaxed_problem
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.guarantees import (
     chord_loss,
     chosen_base_loss,
@@ -28,7 +27,7 @@ from analysis.ephemeral.timetables.guarantees import (
     worst_share,
 )
 from analysis.ephemeral.timetables.packing import reverse
-from analysis.ephemeral.timetables.table import Timetable
+from analysis.ephemeral.timetables.table import Timetable, timetable
 from book.ephemeral.shared import tabulate_hard_sets
 from scorecard import COLOURS, add_legend, add_panels, label_names, paper, save_figure
 from scorecard.text import pluralise

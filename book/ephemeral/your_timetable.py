@@ -7,8 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.construction import timetable
-from analysis.ephemeral.timetables.table import Timetable
+from analysis.ephemeral.timetables.table import Timetable, timetable
 from scorecard import (
     COLOURS,
     add_panels,

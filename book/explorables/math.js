@@ -356,7 +356,7 @@
     return value;
   };
 
-  // A fixed number of robots (analysis.robots.static): the M/M/1/K queue.
+  // A fixed number of robots (analysis.robots.mm1k): the M/M/1/K queue.
 
   // 1 / (1 + e^x + ... + e^(Kx)).
   function firstShare(x, capacity) {

@@ -7,11 +7,10 @@ import pandas as pd
 
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.general import laws
-from analysis.robots.general.fleet import FleetControl
-from analysis.robots.general.kinds import RobotKind
+from analysis.robots.general.fleet import FleetControl, RobotKind
 from analysis.robots.general.mg1k import optimal_general_load
+from analysis.robots.mm1k import critical_gamma, optimal_load, optimal_robots
 from analysis.robots.printed import every_reference
-from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots
 from book.robots.shared import cell_id, list_printed_rows
 from scorecard import save_table, save_value
 from scorecard.prints import printed_number

@@ -17,6 +17,7 @@ from analysis.mdp import policy_iteration, stationary_law
 from analysis.mdp.problem import policy_chain
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import ControlSolution, RobotControl
+from analysis.robots.mm1k import critical_gamma, static_cost
 from analysis.robots.printed import (
     MISPRINTS,
     TOLERANCE,
@@ -30,7 +31,6 @@ from analysis.robots.printed import (
     state_space,
     transition,
 )
-from analysis.robots.static.mm1k import critical_gamma, static_cost
 from scorecard import Claim, claim, save_value
 
 #: Steps tau at which the number of updates is compared.

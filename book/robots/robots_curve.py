@@ -30,7 +30,7 @@ from analysis.robots.curve.values import (
     linear_rates,
     optimal_curve,
 )
-from analysis.robots.static.mm1k import optimal_robots
+from analysis.robots.mm1k import optimal_robots
 from book.robots.shared import list_printed_rows, read_gamma
 from scorecard import MACHINE_CHECKED, Claim, claim, save_value
 

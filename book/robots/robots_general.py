@@ -17,8 +17,7 @@ from analysis.checks import check_choice
 from analysis.results import Estimate
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.general import laws
-from analysis.robots.general.fleet import FleetControl
-from analysis.robots.general.kinds import RobotKind, fleet_by_margins, optimal_fleet
+from analysis.robots.general.fleet import FleetControl, RobotKind, fleet_by_margins, optimal_fleet
 from analysis.robots.general.laws import ServiceLaw
 from analysis.robots.general.mg1k import (
     GeneralQueue,
@@ -27,7 +26,7 @@ from analysis.robots.general.mg1k import (
     optimal_general_robots,
 )
 from analysis.robots.general.simulation import Sampler, simulate_queue
-from analysis.robots.static.mm1k import static_cost
+from analysis.robots.mm1k import static_cost
 from scorecard import Claim, claim, save_value
 
 

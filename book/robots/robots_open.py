@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.robots.static import limits, mm1k, theory
+from analysis.robots import mm1k
+from analysis.robots import static_theory as theory
 from scorecard import COLOURS, Claim, add_legend, add_panels, claim, save_figure
 
 #: Weights gamma/mu of the figure of Lemma 3, by pairs of reciprocals.
@@ -46,7 +47,7 @@ def check_proof_steps(exact: pd.DataFrame, largest: int) -> dict[str, bool]:
         "x_n falls": bool((np.diff(zeros) < 0).all()),
         "g_n falls": bool((np.diff(turning) < 0).all()),
         "K_0 is where the weight meets g_n": all(
-            limits.turning_capacity(g) == 2 + int(np.argmax(g >= turning)) for g in weights
+            mm1k.turning_capacity(g) == 2 + int(np.argmax(g >= turning)) for g in weights
         ),
     }
 
@@ -115,7 +116,7 @@ def draw_rate(largest: int) -> None:
         (axis,) = add_panels(figure)
         for colour, style, (g, drift) in zip(COLOURS, STYLES, drifts.items(), strict=False):
             axis.plot(ks, drift, color=colour, linestyle=style, label=f"γ/μ = {g:g}")
-            axis.axhline(limits.limiting_drift(g), color=colour, linewidth=0.7, alpha=0.7)
+            axis.axhline(mm1k.limiting_drift(g), color=colour, linewidth=0.7, alpha=0.7)
         axis.set(ylabel="K (ρ − 1) at the best load", ylim=(-2.4, 3.4))
         _capacity_axis(axis, largest)
         add_legend(figure)

@@ -14,9 +14,10 @@ from scipy import sparse
 
 from analysis.arrays import Floats
 from analysis.mdp import stationary_law
+from analysis.robots import mm1k
+from analysis.robots import static_theory as theory
 from analysis.robots.general.laws import exponential
 from analysis.robots.general.mg1k import GeneralQueue
-from analysis.robots.static import limits, mm1k, theory
 from scorecard import Claim, claim
 
 CAPACITIES = (2, 3, 5, 8, 15, 40)
@@ -53,7 +54,7 @@ def count_wrong_shares(tries: int, rng: np.random.Generator) -> dict[int, float]
         rates = np.exp(rng.uniform(np.log(0.05), np.log(2), tries))
         weights = np.exp(rng.uniform(np.log(0.2), np.log(5), tries))
         other = [
-            limits.large_capacity_robots(r, g) != mm1k.optimal_robots(r, g, capacity)
+            mm1k.large_capacity_robots(r, g) != mm1k.optimal_robots(r, g, capacity)
             for r, g in zip(rates, weights, strict=True)
         ]
         shares[capacity] = float(np.mean(other))
@@ -199,11 +200,11 @@ def _proposition_1(wrong: dict[int, float]) -> list[Claim]:
     rounds = _robots_round_load()
     cases = [(r, g) for r in (0.13, 0.37, 0.61) for g in (0.3, 3.0)]
     same = all(
-        limits.large_capacity_robots(r, g) == mm1k.optimal_robots(r, g, VAST) for r, g in cases
+        mm1k.large_capacity_robots(r, g) == mm1k.optimal_robots(r, g, VAST) for r, g in cases
     )
     near = all(
         np.isclose(
-            limits.infinite_capacity_cost(rho, 2.0), mm1k.static_cost(rho, 2.0, 4000), atol=1e-9
+            mm1k.infinite_capacity_cost(rho, 2.0), mm1k.static_cost(rho, 2.0, 4000), atol=1e-9
         )
         for rho in (0.7, 1.2)
     )
@@ -307,7 +308,7 @@ def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
     rises = all((loads[k + 1][small] > loads[k][small]).all() for k in range(2, LARGEST))
     turns = all(
         theory.rises_then_falls(
-            [loads[k][i] for k in range(2, LARGEST + 1)], limits.turning_capacity(float(g)) - 2
+            [loads[k][i] for k in range(2, LARGEST + 1)], mm1k.turning_capacity(float(g)) - 2
         )
         for i, g in enumerate(WEIGHTS)
         if g > 1.02
@@ -315,7 +316,7 @@ def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
     # Near one is not enough: K times the distance from one has a limit of its own.
     weights = [float(g) for g in (*WEIGHTS[::4], 3.0)]
     off = np.array([VAST * (mm1k.optimal_load(g, VAST) - 1) for g in weights])
-    drift = np.array([limits.limiting_drift(g) for g in weights])
+    drift = np.array([mm1k.limiting_drift(g) for g in weights])
     tends, wide = np.allclose(off, drift, rtol=1e-3, atol=1e-3), np.abs(off).max() / VAST
     vast = {"vast": VAST, "distance": wide, "weights": len(weights)}
     return [

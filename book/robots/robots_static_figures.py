@@ -12,8 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 
 from analysis.arrays import Floats, Ints
-from analysis.robots.static.limits import large_capacity_robots
-from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots, static_cost
+from analysis.robots.mm1k import (
+    critical_gamma,
+    large_capacity_robots,
+    optimal_load,
+    optimal_robots,
+    static_cost,
+)
 from scorecard import (
     COLOURS,
     add_legend,

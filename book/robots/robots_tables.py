@@ -20,8 +20,8 @@ import pandas as pd
 from analysis.mdp import policy_iteration
 from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.controlled.queue import uniformised
+from analysis.robots.mm1k import critical_gamma, optimal_robots, static_cost
 from analysis.robots.printed import STEP, TOLERANCE, ReferenceRuns, every_reference
-from analysis.robots.static.mm1k import critical_gamma, optimal_robots, static_cost
 from book.robots.shared import Key, cell_id, list_printed_rows, read_gamma
 from scorecard import NONE, Claim, claim, is_document_run, save_data, save_table, save_value
 from scorecard.prints import printed_number, printed_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.robots.static.mm1k import critical_gamma
+from analysis.robots.mm1k import critical_gamma
 from book.robots.robots_tables import TABLES, Results, compute_savings, saves_more_uncapped
 from scorecard import COLOURS, add_legend, add_panels, save_figure
 

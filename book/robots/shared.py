@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.results import NotConverged
 from analysis.robots.curve import OptimalSequence, optimal_sequence
-from analysis.robots.static.mm1k import critical_gamma
+from analysis.robots.mm1k import critical_gamma
 from scorecard import is_document_run
 from scorecard.prints import printed_rows
 

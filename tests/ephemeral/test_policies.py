@@ -25,7 +25,7 @@ from analysis.ephemeral import (
 from analysis.ephemeral.environment import random_trajectory
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import GreedyPolicy, MyopicPolicy, RoundRobinPolicy, select_arms
-from analysis.ephemeral.stochastic.comparison import compare_on
+from analysis.ephemeral.stochastic.simulation import compare_on
 from analysis.learning import (
     AgeBlindUcb,
     CompiledLearner,

@@ -56,7 +56,7 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.ephemeral.lagrangian import PricedSources
-from analysis.ephemeral.optimum.schedules import schedule_reward
+from analysis.ephemeral.optimum.static import schedule_reward
 from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.scheduler.pages import queued_sources
 from analysis.ephemeral.signals.index import one_ping_index, one_ping_reach

@@ -16,9 +16,9 @@ import pytest
 from analysis import robots
 from analysis.results import NotConverged
 from analysis.robots import FleetControl, GeneralQueue, RobotControl, RobotKind
+from analysis.robots import static_theory as theory
 from analysis.robots.general import laws
 from analysis.robots.printed import every_reference, state_space
-from analysis.robots.static import theory
 from tests.robots.high_precision import relative_excess
 
 CONTEXT = mpmath.mp.clone()

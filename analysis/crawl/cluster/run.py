@@ -19,7 +19,7 @@ from analysis.crawl.fetching.hosts import host_of, plain_address
 from analysis.crawl.fetching.virtual_time import SteadyClock
 from analysis.crawl.settings import crawl_settings, file_version, read_sources
 from analysis.crawl.storage.store import began_before
-from analysis.ephemeral.scheduler.machines.cluster import Actors
+from analysis.ephemeral.scheduler.cluster import Actors
 
 FILE = "cluster.json"
 POLL = 0.05

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import Rng, check_array, check_rng
 from analysis.ephemeral.relaxed import due_ages, relaxed_problem
-from analysis.ephemeral.scheduler.calendar.buckets import NEVER, Floats, Ints, Limits
+from analysis.ephemeral.scheduler.calendar import NEVER, Floats, Ints, Limits
 from analysis.ephemeral.sources import Sources
 
 CHUNK = 2**16

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,12 +39,11 @@ from analysis.display import brief
 from analysis.ephemeral.lagrangian import TUNED_EVERY, TUNED_STEP
 from analysis.ephemeral.lagrangian import crawl_price as solve_for_price
 from analysis.ephemeral.relaxed import due_ages
+from analysis.ephemeral.scheduler import calendar as buckets
+from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.admission import limits as check_limits
 from analysis.ephemeral.scheduler.admission import spread_ages
-from analysis.ephemeral.scheduler.calendar import buckets
-from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
-from analysis.ephemeral.scheduler.calendar.budget import ROOM, Choice, choose
-from analysis.ephemeral.scheduler.calendar.threshold import MARGIN, Threshold
+from analysis.ephemeral.scheduler.epoch import MARGIN, ROOM, Choice, Threshold, choose
 from analysis.ephemeral.scheduler.register import Now, Register, checked_engine
 from analysis.ephemeral.scheduler.state import read_state, write_state
 from analysis.ephemeral.sources import Sources
@@ -518,3 +517,15 @@ def _margin(sources: Sources | None, crawl_price: float | None) -> float:
     due = due_ages(sources, crawl_price)
     due = due[np.isfinite(due)]
     return MARGIN / float(np.median(due)) if due.size else MARGIN
+
+
+class Crawls(Protocol):
+    """A scheduler with known ages."""
+
+    def crawl(self) -> tuple[NDArray[np.int64], Floats]:
+        """Crawl the sources of this epoch."""
+
+
+def rewards(scheduler: Crawls, epochs: int) -> Floats:
+    """Crawl for some epochs and return the expected reward of each; the scheduler advances."""
+    return np.array([scheduler.crawl()[1].sum() for _ in range(epochs)])

@@ -12,7 +12,7 @@ from typing import Any
 
 from analysis.checks import check_choice, check_integer, check_number
 from analysis.ephemeral.scheduler.admission import spread_ages
-from analysis.ephemeral.scheduler.calendar.buckets import PRECISIONS
+from analysis.ephemeral.scheduler.calendar import PRECISIONS
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
 from analysis.extras import missing_extra

@@ -27,7 +27,7 @@ from analysis.checks import check_array, check_kind, check_number
 from analysis.ephemeral.index import h as h_of_all
 from analysis.ephemeral.kernels import h, relative_index
 from analysis.ephemeral.relaxed import due_ages
-from analysis.ephemeral.scheduler.calendar.budget import ROOM, choose
+from analysis.ephemeral.scheduler.epoch import ROOM, choose
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources
 from analysis.kernel_cache import njit

@@ -31,7 +31,7 @@ from analysis.checks import (
     check_number,
 )
 from analysis.display import brief
-from analysis.ephemeral.scheduler.calendar.budget import ROOM, choose
+from analysis.ephemeral.scheduler.epoch import ROOM, choose
 from analysis.ephemeral.scheduler.observed import MEMORY, SAFETY, content_at_index, rank_found
 from analysis.ephemeral.scheduler.state import LATEST, read_arrays, require, write_arrays
 from analysis.ephemeral.signals.model import each

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_integers, check_number
 from analysis.ephemeral.relaxed import due_ages_of
+from analysis.ephemeral.scheduler import calendar as buckets
 from analysis.ephemeral.scheduler.admission import (
     CHUNK,
     costs_with,
@@ -24,8 +25,7 @@ from analysis.ephemeral.scheduler.admission import (
     set_rates,
     whole_numbers,
 )
-from analysis.ephemeral.scheduler.calendar import buckets
-from analysis.ephemeral.scheduler.calendar.budget import ROOM
+from analysis.ephemeral.scheduler.epoch import ROOM
 from analysis.ephemeral.scheduler.pages import (
     caps,
     fading_per_page,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from analysis.arrays import Floats
 from analysis.checks import check_file
 from analysis.ephemeral.lagrangian import TUNED_EVERY
-from analysis.ephemeral.scheduler.calendar.buckets import NEVER, NO_CAPS, Limits, precision_of
+from analysis.ephemeral.scheduler.calendar import NEVER, NO_CAPS, Limits, precision_of
 from analysis.files import replacing
 
 T = TypeVar("T")

@@ -28,8 +28,7 @@ from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.signals.model import Signals
-from analysis.ephemeral.stochastic.content_law import content_law
-from analysis.ephemeral.stochastic.index import StochasticIndex, refined_index
+from analysis.ephemeral.stochastic.index import StochasticIndex, content_law, refined_index
 from analysis.kernel_cache import njit
 
 

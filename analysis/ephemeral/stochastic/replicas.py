@@ -28,8 +28,7 @@ from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import mark_top, receive, tabulated_index
 from analysis.ephemeral.sources import Sources, check_unit_costs
-from analysis.ephemeral.stochastic.content_law import source_law
-from analysis.ephemeral.stochastic.index import StochasticIndex, index_table
+from analysis.ephemeral.stochastic.index import StochasticIndex, index_table, source_law
 from analysis.kernel_cache import njit
 from analysis.mdp.cycles import follow_to_cycle
 

@@ -27,7 +27,7 @@ from analysis.checks import check_integer, check_number
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources, read_only
-from analysis.ephemeral.stochastic.content_law import source_law
+from analysis.ephemeral.stochastic.index import source_law
 from analysis.mdp import policy_iteration, solve_discounted
 from analysis.results import AverageSolution, DiscountedSolution, NotConverged
 

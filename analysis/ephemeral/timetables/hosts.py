@@ -25,9 +25,8 @@ from analysis.display import brief
 from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.choice import Choice, choose
-from analysis.ephemeral.timetables.entries import entries_of
 from analysis.ephemeral.timetables.grid import powers_of_two
-from analysis.ephemeral.timetables.packing import disjoint, pack
+from analysis.ephemeral.timetables.packing import disjoint, entries_of, pack
 
 _BISECTIONS = 100
 _LONGEST = 30  # binary logarithm of the longest gap

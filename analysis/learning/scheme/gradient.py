@@ -27,7 +27,7 @@ from analysis.checks import check_choice, check_integer, check_kind, check_numbe
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
-from analysis.learning.scheme.choices import CHOICES
+from analysis.learning.scheme._kernel import CHOICES
 from analysis.learning.scheme.lspe import LspeOptions, check_coefficients, model
 from analysis.results import NotConverged
 

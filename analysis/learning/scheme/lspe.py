@@ -51,7 +51,7 @@ from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.loop import CompiledLearner
 from analysis.learning.scheme import _kernel as kernel
-from analysis.learning.scheme.choices import CHOICES
+from analysis.learning.scheme._kernel import CHOICES
 
 STEP_RANGE = (0, 1)
 """The open interval that c is from."""

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from analysis.ephemeral.instances import lognormal_sources
+from analysis.ephemeral.scheduler import MEASURED
 from analysis.ephemeral.scheduler.admission import spread_ages
-from analysis.ephemeral.scheduler.measured import MEASURED
 from book.ephemeral.at_scale import (
     collect_pass_values,
     compare_observed_with_ages,

@@ -14,7 +14,7 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.ephemeral.instances import bunched
-from analysis.ephemeral.theory.printed import printed_index
+from analysis.ephemeral.theory.formula import printed_index
 from analysis.results import NotConverged
 from analysis.sweep import sweep
 from book.ephemeral import how_good as page

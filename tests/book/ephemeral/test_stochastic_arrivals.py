@@ -16,7 +16,7 @@ from analysis.ephemeral import (
     long_run_cycle,
 )
 from analysis.ephemeral.environment import random_trajectory
-from analysis.ephemeral.stochastic.comparison import compare_on, draw_contents
+from analysis.ephemeral.stochastic.simulation import compare_on, draw_contents
 from analysis.results import Estimate, NotConverged
 from book.ephemeral.stochastic_arrivals import (
     FORMS,

@@ -16,7 +16,7 @@ from analysis.ephemeral.stochastic.values import (
     random_source,
 )
 from analysis.ephemeral.theory.definition import index_from_passages
-from analysis.ephemeral.theory.printed import printed_eta
+from analysis.ephemeral.theory.formula import printed_eta
 from book.ephemeral import stochastic_index as page
 from book.ephemeral.stochastic_index import (
     Results,

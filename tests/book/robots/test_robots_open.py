@@ -2,7 +2,8 @@
 
 import pytest
 
-from analysis.robots.static import limits, theory
+from analysis.robots import mm1k
+from analysis.robots import static_theory as theory
 from book.robots import robots_open as page
 from tests.support import verdicts
 
@@ -33,7 +34,7 @@ def test_open_question_is_settled(monkeypatch):
         {(theory, "exponential_moments"): lambda n, count: [m + 1 for m in moments(n, count)]},
         {(theory, "zero_of_exponential_sum"): lambda n: -crossing(n)},
         {(theory, "turning_gamma"): lambda k: 1 / turning_gamma(k)},
-        {(limits, "turning_capacity"): lambda g: 3},
+        {(mm1k, "turning_capacity"): lambda g: 3},
     ],
 )
 def test_wrong_step_leaves_it_open(wrong, monkeypatch):

@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import brentq
 
 from analysis.mdp import stationary_law
-from analysis.robots.static import limits, mm1k, theory
+from analysis.robots import mm1k
+from analysis.robots import static_theory as theory
 from book.robots import exercises
 from book.robots import robots_static as module_of_claims
 from book.robots import robots_static as page
@@ -54,7 +55,7 @@ def root_of_14(gamma, capacity):
 #: Functions of the model and of its theory, as they are.
 load, static_cost, numerator = mm1k.optimal_load, mm1k.static_cost, theory.numerator
 loss_rate, full_probability = mm1k.loss_rate, mm1k.full_probability
-limit_cost, turning = limits.infinite_capacity_cost, limits.turning_capacity
+limit_cost, turning = mm1k.infinite_capacity_cost, mm1k.turning_capacity
 reduced = theory.reduced_numerator
 cost, zero_order = theory.cost, theory.zero_order_at_one
 FALSIFIED = {
@@ -68,7 +69,7 @@ FALSIFIED = {
     "the slope of the cost as (11) is printed": {"theory.slope_ratio": page.printed_11},
     "best loads a fifth too high, whatever the capacity": {
         "mm1k.optimal_load": lambda g, k, *_: 1.2 * load(g, k),
-        "limits.turning_capacity": lambda *_: 2,
+        "mm1k.turning_capacity": lambda *_: 2,
     },
     "R with the wrong sign": {"theory.numerator": lambda *a: -numerator(*a)},
     "R off by one": {"theory.numerator": lambda *a: numerator(*a) + 1},
@@ -80,12 +81,12 @@ FALSIFIED = {
     "another zero of the slope of S": {"theory.reduced_minimum": lambda g, k: g / k},
     "the weight of the draft's bound": {"mm1k.critical_gamma": lambda k, *_: (k + 1) / k},
     "half the cost at infinite capacity": {
-        "limits.infinite_capacity_cost": lambda *a: limit_cost(*a) / 2
+        "mm1k.infinite_capacity_cost": lambda *a: limit_cost(*a) / 2
     },
-    "a later turn": {"limits.turning_capacity": lambda g, *_: turning(g) + 2},
+    "a later turn": {"mm1k.turning_capacity": lambda g, *_: turning(g) + 2},
     "a load that falls with the weight": {
         "mm1k.optimal_load": lambda g, k, *_: 0.9 / g / k,
-        "limits.turning_capacity": lambda *_: 2,
+        "mm1k.turning_capacity": lambda *_: 2,
     },
     "a loss that falls": {"mm1k.loss_rate": lambda rho, k, *_: -loss_rate(rho, k)},
     "starvation of a full queue": {"mm1k.starvation_probability": lambda *a: full_probability(*a)},
@@ -100,7 +101,7 @@ FALSIFIED = {
 @pytest.fixture
 def falsified(monkeypatch):
     """Return the claims of the page with functions of the model replaced, by name."""
-    homes = {"mm1k": mm1k, "limits": limits, "theory": theory, "robots_static": module_of_claims}
+    homes = {"mm1k": mm1k, "theory": theory, "robots_static": module_of_claims}
 
     def said(changes):
         with monkeypatch.context() as patch:
@@ -136,4 +137,4 @@ def test_figure_sentences_follow_data():
 def test_solutions_match_best_numbers():
     weight = exercises.second_robot_weight()
     assert [mm1k.optimal_robots(0.6, weight * factor, 5) for factor in (0.99, 1.01)] == [1, 2]
-    assert exercises.list_loads_at_twice().idxmax() == limits.turning_capacity(2.0)
+    assert exercises.list_loads_at_twice().idxmax() == mm1k.turning_capacity(2.0)

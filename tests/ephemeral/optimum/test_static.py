@@ -13,19 +13,17 @@ from analysis.ephemeral import (
     relaxed_problem,
     simulate,
 )
-from analysis.ephemeral.optimum.schedules import (
+from analysis.ephemeral.optimum.static import (
+    RandomPolicy,
     SchedulePolicy,
     best_periods,
     constant_gaps,
-    schedule_reward,
-    spread_schedule,
-)
-from analysis.ephemeral.optimum.static import (
-    RandomPolicy,
     fluid_frequencies,
     fluid_reward,
     random_frequencies,
     random_reward,
+    schedule_reward,
+    spread_schedule,
 )
 
 

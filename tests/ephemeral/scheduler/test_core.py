@@ -10,9 +10,9 @@ from numba import njit
 from analysis.ephemeral import Sources, four_sources, whittle_index_at_age
 from analysis.ephemeral.optimum.costs import fill_budget
 from analysis.ephemeral.relaxed import due_ages, relaxed_bound
+from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.admission import spread_ages
-from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
-from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
+from analysis.ephemeral.scheduler.calendar import bend_of, shares
 from analysis.ephemeral.scheduler.core import Scheduler
 
 

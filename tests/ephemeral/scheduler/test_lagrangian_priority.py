@@ -18,7 +18,7 @@ from analysis.ephemeral.instances import lognormal_sources, random_sources
 from analysis.ephemeral.lagrangian import PricedSources
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import IDLE
-from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
+from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from tests.ephemeral.scheduler.test_core import FullSort, same_crawl
 
 

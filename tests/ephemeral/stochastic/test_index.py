@@ -6,16 +6,17 @@ from scipy.stats import gamma, lognorm, pareto, poisson
 from analysis.ephemeral import Sources, four_sources, whittle_index
 from analysis.ephemeral.arrivals import LAWS, Arrivals, Utility
 from analysis.ephemeral.relaxed import relaxed_bound
-from analysis.ephemeral.stochastic import content_law as module
-from analysis.ephemeral.stochastic.comparison import compare
-from analysis.ephemeral.stochastic.content_law import content_law, stop_loss
+from analysis.ephemeral.stochastic import index as module
 from analysis.ephemeral.stochastic.index import (
+    content_law,
     index_table,
     lattice_chain,
     lattice_index,
     stochastic_bound,
     stochastic_index,
+    stop_loss,
 )
+from analysis.ephemeral.stochastic.simulation import compare
 from analysis.ephemeral.theory.definition import index_from_passages
 from analysis.mdp import policy_iteration
 from analysis.results import NotConverged

@@ -17,8 +17,7 @@ from analysis.ephemeral.kernels import (
     relative_index_at_age,
 )
 from analysis.ephemeral.policies import POLICIES, named_policy
-from analysis.ephemeral.stochastic.comparison import compare
-from analysis.ephemeral.stochastic.simulation import IndexTable, simulate_random
+from analysis.ephemeral.stochastic.simulation import IndexTable, compare, simulate_random
 from tests.ephemeral.stochastic.lattice import lattice_average_reward
 
 

@@ -21,7 +21,7 @@ from analysis.ephemeral.stochastic.values import (
     random_source,
     stopping_value,
 )
-from analysis.ephemeral.theory.printed import printed_index
+from analysis.ephemeral.theory.formula import printed_index
 
 
 def one(cost=1.0, rate=3.0):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.mdp import relative_value_iteration
 from analysis.robots import RobotControl, static_cost, without_cap
-from analysis.robots.controlled import improvement, structure
+from analysis.robots.controlled import control, structure
 from analysis.robots.controlled.queue import uniformised
 from tests.robots import high_precision
 
@@ -76,7 +76,7 @@ def test_wrong_call_is_refused():
 def test_long_cut_is_refused(monkeypatch):
     model = RobotControl(3, 0.4, 1.0, 4, 1.0)
     policy = model.solve().policy
-    monkeypatch.setattr(improvement, "LARGEST_CUT", 0)
+    monkeypatch.setattr(control, "LARGEST_CUT", 0)
     with pytest.raises(ValueError, match="capacity"):
         model.solve()
     with pytest.raises(ValueError, match="policy"):

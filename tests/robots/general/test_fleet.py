@@ -7,8 +7,7 @@ import pytest
 
 from analysis.results import Estimate, NotConverged
 from analysis.robots import RobotControl
-from analysis.robots.general.fleet import FleetControl
-from analysis.robots.general.kinds import RobotKind, optimal_fleet
+from analysis.robots.general.fleet import FleetControl, RobotKind, optimal_fleet
 
 
 @pytest.mark.parametrize(

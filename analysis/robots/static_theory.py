@@ -24,7 +24,7 @@ from typing import TypeVar
 from scipy.optimize import brentq
 
 from analysis.checks import check_integer
-from analysis.robots.static.mm1k import log_slope_ratio
+from analysis.robots.mm1k import log_slope_ratio
 
 Number = TypeVar("Number", Fraction, float)
 

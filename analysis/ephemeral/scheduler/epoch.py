@@ -8,26 +8,33 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), Theorem 1.
 
 from __future__ import annotations
 
+from collections import deque
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral.scheduler.calendar.buckets import (
+from analysis.arrays import Floats
+from analysis.ephemeral.kernels import kth_largest
+from analysis.ephemeral.scheduler.calendar import (
     BLOCK,
     RING,
     Calendar,
-    Floats,
     Ints,
     Limits,
+    bend_of,
     bucket_size,
     check_blocks,
     due_age,
     least_age,
     prefetch,
     push,
+    rebuild,
     release,
+    shares,
     worth,
 )
-from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
+from analysis.ephemeral.sources import ROUNDING
 from analysis.kernel_cache import njit
 
 OVERDUE = 1e200
@@ -252,3 +259,163 @@ def demand(
     for k in range(levels.size - 1, 0, -1):
         totals[k - 1] += totals[k]
     return totals * every, largest
+
+
+# Selection of sources for an epoch's budget in order of rank, without a full sort.
+#
+# Sources are taken in order of rank, ties in order of number, until one costs more than the rest of
+# the budget (`stop` of `optimum.costs`). A source that costs more than the whole budget is passed
+# over, since otherwise no other source would ever be crawled.
+
+ALL = 0.5 * WAITING
+"""Cut below all ranks: every source fits into the budget."""
+ROOM = 1.0 + ROUNDING
+"""Factor on the budget, so that ten costs of 0.1 fit into a budget of 1 despite rounding."""
+
+
+class Choice(NamedTuple):
+    """Selected sources: those ranked above the cut, and those on it up to number `tie`."""
+
+    cut: float
+    tie: int
+    crawls: int
+
+    def taken(self, number: Ints, rank: Floats) -> NDArray[np.bool_]:
+        """Return which sources are selected."""
+        return (rank > self.cut) | ((rank == self.cut) & (number <= self.tie))
+
+
+def choose(budget: float, number: Ints, rank: Floats, cost: Floats) -> Choice:
+    """Select sources of given numbers and ranks in order of rank, within a budget of cost.
+
+    A rank is not negative, or WAITING for a source that may not be crawled; that of a source that
+    costs more than the budget is set to WAITING. `cost` is one for all, or one for each number.
+    """
+    budget *= ROOM
+    if cost.size == 1:
+        return Choice(*_top(int(budget / cost[0]), number, rank))
+    costs = cost[number]
+    rank[costs > budget] = WAITING
+    order = np.argsort(-rank)[: np.count_nonzero(rank >= 0)]
+    spent = np.cumsum(costs[order])
+    if spent.size == 0 or spent[-1] <= budget:
+        return Choice(ALL, -1, spent.size)
+    cut = float(rank[order[np.searchsorted(spent, budget, "right")]])
+    above, tied = rank > cut, np.sort(number[rank == cut])
+    fits = np.cumsum(cost[tied]) + costs[above].sum() <= budget
+    fitting = int(np.count_nonzero(fits))
+    return Choice(cut, int(tied[fitting - 1]) if fitting else -1, int(above.sum()) + fitting)
+
+
+@njit
+def _top(count: int, number: Ints, rank: Floats) -> tuple[float, int, int]:
+    """Return cut, tie and crawls of the `count` largest ranks."""
+    if count == 0:
+        return np.inf, -1, 0
+    ready = 0
+    for i in range(rank.size):
+        ready += rank[i] >= 0.0
+    if ready <= count:
+        return ALL, -1, ready
+    work = np.empty(rank.size)
+    cut = kth_largest(rank, count, work)
+    tied, remaining = 0, count
+    for i in range(rank.size):
+        remaining -= rank[i] > cut
+        if rank[i] == cut:
+            work[tied] = number[i]
+            tied += 1
+    last = kth_largest(work[:tied], tied - remaining + 1, np.empty(tied))
+    return cut, int(last), count
+
+
+# The threshold of a scheduler, which changes its speed and not its crawls.
+#
+# The epoch's bucket of the calendar holds every source whose index is at least the threshold. If
+# the threshold is just below the lowest index crawled, few sources are ranked and not crawled; if
+# it is above, the calendar has to be sorted anew.
+
+MEMORY = 16
+"""Epochs whose lowest crawled index sets the threshold."""
+MARGIN = 0.0015
+"""Relative margin of the threshold below the lowest index crawled; doubled if too small."""
+CROWDED = 8
+"""Ratio of bucket size to crawls above which the threshold rises before `MEMORY` epochs."""
+SAMPLE = 1000
+"""Number of due sources that are sampled to find a threshold."""
+SAFETY = 1.0 + 1e-9
+"""Factor by which an index is above the threshold beyond rounding."""
+
+
+class Threshold:
+    """Least index, the `level`, of the sources that are ranked at an epoch.
+
+    `rebuilds` counts how often the calendar was sorted anew under a lower one.
+    """
+
+    def __init__(self, level: float = np.inf, margin: float = MARGIN) -> None:
+        self.level = level
+        self.rebuilds = 0
+        self._margin, self._raise = margin, 1.0 + margin
+        self._cuts: deque[float] = deque(maxlen=MEMORY)
+
+    def above(self, index: float) -> bool:
+        """Return whether the threshold is above an index, or equal to it up to rounding."""
+        return index < self.level * SAFETY
+
+    def follow(self, cut: float, crawls: int, looked_at: int, epoch: int) -> None:
+        """Raise the threshold to a margin below the lowest index crawled in the last epochs."""
+        self._cuts.append(cut)
+        if len(self._cuts) == MEMORY and epoch % MEMORY == 0:
+            lowest = min(self._cuts)
+        elif looked_at > CROWDED * (crawls + MEMORY):
+            # From equal initial ages all indices increase at every epoch.
+            lowest = min(list(self._cuts)[-4:])
+        else:
+            return
+        raised = lowest * (1.0 - self._margin)
+        if self._raise * self.level < raised < OVERDUE:
+            self.level = raised
+
+    def lower(
+        self,
+        want: float,
+        budget: float,
+        calendar: Calendar,
+        epoch: int,
+        cost: Floats,
+        limits: Limits,
+    ) -> bool:
+        """Sort the calendar anew under a threshold at which sources of a cost above `want` are due.
+
+        Sources that cost more than the budget do not count. If no other source may be crawled now,
+        nothing is changed and False returned.
+        """
+        totals, high = demand(calendar, epoch, np.zeros(1), cost, limits, budget)
+        total = totals[0]
+        if total == 0.0:
+            return False
+        # Only one block in `every` is counted.
+        every = max(1, int(want / total * calendar.pool.size / SAMPLE))
+        want *= 1.0 if every == 1 else 1.1
+        low = 0.0
+        if total > want:
+            for _ in range(60):
+                middle = 0.5 * (low + high)
+                level = np.array([middle])
+                totals, _ = demand(calendar, epoch, level, cost, limits, budget, every)
+                total = totals[0]
+                if total >= want:
+                    low = middle
+                else:
+                    high = middle
+                if want <= total <= 1.2 * want:
+                    break
+        if self.rebuilds:
+            self._margin = min(2 * self._margin, 0.5)
+        # Many sources may have the same index: a threshold equal to it is unsafe under rounding.
+        self.level = low / SAFETY**2
+        self.rebuilds += 1
+        self._cuts.clear()
+        rebuild(calendar, epoch, self.level, limits)
+        return True

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.ephemeral.scheduler.calendar import buckets
+from analysis.ephemeral.scheduler import calendar as buckets
 
 
 def limits(least):

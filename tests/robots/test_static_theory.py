@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from analysis.robots.static import limits, mm1k, theory
+from analysis.robots import mm1k
+from analysis.robots import static_theory as theory
 
 
 @pytest.mark.parametrize("capacity", [2, 3, 4, 7, 12])
@@ -51,8 +52,8 @@ def test_turning_gamma_equates_two_loads(capacity):
     assert mm1k.optimal_load(g, capacity) == pytest.approx(
         mm1k.optimal_load(g, capacity + 1), rel=1e-12
     )
-    assert limits.turning_capacity(g * 1.0001) == capacity
-    assert limits.turning_capacity(g * 0.9999) == capacity + 1
+    assert mm1k.turning_capacity(g * 1.0001) == capacity
+    assert mm1k.turning_capacity(g * 0.9999) == capacity + 1
 
 
 def test_turning_gamma_at_capacity_two():

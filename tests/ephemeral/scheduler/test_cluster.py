@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources
+from analysis.ephemeral.scheduler.cluster import Cluster, ClusterMachines, Loss
 from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.machines.cluster import Cluster, ClusterMachines, Loss
-from analysis.ephemeral.scheduler.machines.partition import InProcess, PartitionedScheduler
+from analysis.ephemeral.scheduler.partition import InProcess, PartitionedScheduler
 from analysis.sweep import WorkerLost
 
 distributed = pytest.importorskip("distributed")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources, four_sources, whittle_index, whittle_index_at_age
-from analysis.ephemeral.theory.printed import orbit, printed_eta, printed_index
+from analysis.ephemeral.theory.formula import orbit, printed_eta, printed_index
 
 
 def test_printed_theorem_below_limit():

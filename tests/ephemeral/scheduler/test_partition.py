@@ -6,7 +6,7 @@ import pytest
 from analysis.ephemeral import Sources, four_sources
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
+from analysis.ephemeral.scheduler.partition import PartitionedScheduler, cluster_plan
 
 COUNT, BUDGET = 20_000, 300
 
@@ -174,3 +174,13 @@ def test_quotas_need_equal_costs():
 def test_wrong_parts_are_named(part, message):
     with pytest.raises(ValueError, match=message):
         PartitionedScheduler(four_sources(), part, 2)
+
+
+def test_cluster_on_paper():
+    plan = cluster_plan(1e10, 0.01, 100, 42.0, 1e10, 0.5)
+    assert plan["sources"] == 1e8
+    assert plan["memory"] == pytest.approx(4.2e9)
+    assert plan["seconds"] == pytest.approx(0.5 * 1e8 * 32 / 1e10)
+    assert (plan["messages"], plan["bytes"]) == (400, 3200)
+    with pytest.raises(ValueError, match="machines"):
+        cluster_plan(1e10, 0.01, 0, 42.0, 1e10, 0.5)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from analysis.robots.static import limits, mm1k
+from analysis.robots import mm1k
 
 
 def test_extreme_loads_do_not_overflow():
@@ -23,7 +23,7 @@ def test_optimal_load_rises_with_capacity(gamma):
 
 @pytest.mark.parametrize("gamma", [1.02, 1.1, 1.5, 2.0, 3.4, 3.5, 50.0])
 def test_optimal_load_turns_once(gamma):
-    turn = limits.turning_capacity(gamma)
+    turn = mm1k.turning_capacity(gamma)
     loads = np.array([mm1k.optimal_load(gamma, k) for k in range(2, 2 * turn + 20)])
     steps = np.diff(loads)
     assert (steps[: turn - 2] > 0).all()
@@ -32,26 +32,26 @@ def test_optimal_load_turns_once(gamma):
 
 def test_turning_capacity_growth_rate():
     for excess in (1e-2, 1e-3, 1e-4):
-        assert limits.turning_capacity(1 + excess) * excess / 4 == pytest.approx(
+        assert mm1k.turning_capacity(1 + excess) * excess / 4 == pytest.approx(
             1, abs=2 * excess**0.5
         )
 
 
 @pytest.mark.parametrize("gamma", [0.05, 0.5, 1.0, 1.7, 30.0])
 def test_load_tends_to_one(gamma):
-    x = limits.limiting_drift(gamma, 1.0)
+    x = mm1k.limiting_drift(gamma, 1.0)
     capacity = 20_000
     best = mm1k.optimal_load(gamma, capacity)
     assert capacity * math.log(best) == pytest.approx(x, abs=1e-3)
     assert capacity * mm1k.static_cost(best, gamma, capacity) == pytest.approx(
-        limits.limiting_cost(x, gamma), rel=1e-3
+        mm1k.limiting_cost(x, gamma), rel=1e-3
     )
-    assert limits.limiting_drift(1 / gamma) == pytest.approx(-x, abs=1e-12)
+    assert mm1k.limiting_drift(1 / gamma) == pytest.approx(-x, abs=1e-12)
 
 
 def test_large_capacity_approximation():
     for balanced in np.linspace(3.1, 9.9, 35):
         for gamma in (0.3, 1.0, 2.5):
-            approximate = limits.large_capacity_robots(1 / balanced, gamma)
+            approximate = mm1k.large_capacity_robots(1 / balanced, gamma)
             if abs(gamma * (balanced % 1) - (1 - balanced % 1)) > 0.05:
                 assert approximate == mm1k.optimal_robots(1 / balanced, gamma, 3000)

@@ -21,7 +21,7 @@ import numpy as np
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.machines.partition import Crawl, Part
+from analysis.ephemeral.scheduler.partition import Crawl, Part
 from analysis.sweep import RETRIES, WorkerLost
 
 POLL = 0.5

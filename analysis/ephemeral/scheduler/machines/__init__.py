@@ -1,1 +1,0 @@
-"""One scheduler on each machine, with a common subsidy: protocol, cluster and its requirements."""

@@ -1,1 +1,0 @@
-"""A fixed number of robots in front of an exponential indexing engine."""
