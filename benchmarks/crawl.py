@@ -20,13 +20,13 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from analysis.crawl.clock import START
 from analysis.crawl.feeds.reader import FeedReader, Reading
 from analysis.crawl.feeds.reply import Reply
-from analysis.crawl.fetching.virtual_time import START
+from analysis.crawl.progress import FEEDS, feeds_text, read_feeds
 from analysis.crawl.run import LOGGED, OPTIONS, POLICIES, Feed, RoundScheduler
 from analysis.crawl.scheduler import FeedSpider
-from analysis.crawl.storage.progress import FEEDS, feeds_text, read_feeds
-from analysis.crawl.storage.store import FILE
+from analysis.crawl.store import FILE
 from benchmarks._timing import best, row
 
 SIZES = (100, 5_000, 20_000)

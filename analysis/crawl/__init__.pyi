@@ -8,7 +8,7 @@ from .frontier.turn import TurnPolicy
 from .local.server import FeedServer, check_local
 from .local.site import Site, random_faults, random_site
 from .policies import IndexPolicy, ListingIndex
-from .storage.store import Store
+from .store import Store
 
 __all__ = [
     "CrawlState",

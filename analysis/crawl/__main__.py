@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from analysis.crawl.durations import read_duration
+from analysis.crawl.clock import read_duration
 from analysis.extras import missing_extra
 
 PINGS_HELP = """A ping says that a feed has something new, and its feed comes sooner if the sender
@@ -97,7 +97,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _look(options: argparse.Namespace) -> int:
     """Show the progress of a crawl, or make sources available again."""
-    from analysis.crawl.storage.progress import (
+    from analysis.crawl.progress import (
         Progress,
         feeds_opml,
         feeds_page,
@@ -105,7 +105,7 @@ def _look(options: argparse.Namespace) -> int:
         feeds_text,
         read_feeds,
     )
-    from analysis.crawl.storage.store import ask_again
+    from analysis.crawl.store import ask_again
 
     try:
         if options.command == "ask":
@@ -139,7 +139,7 @@ def _crawl_on_cluster(options: argparse.Namespace) -> int:
         from distributed import Client, LocalCluster
         from scrapy.utils.project import get_project_settings
 
-        from analysis.crawl.cluster.run import crawl_on_cluster
+        from analysis.crawl.cluster import crawl_on_cluster
     except ModuleNotFoundError as error:
         print(f"error: {missing_extra(error, 'crawl,cluster')}", file=sys.stderr)
         return 1

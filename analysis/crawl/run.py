@@ -9,8 +9,8 @@ Items are appended to a file of JSON Lines, each at least once. Beside it is the
 state:
 
 * ``feeds.csv``, the list, as the setting ``CRAWL_SOURCES`` has it;
-* ``crawl.sqlite``, from which the next run continues (`analysis.crawl.storage.store`);
-* ``feeds.json``: what ``status`` shows, as `analysis.crawl.storage.progress` describes.
+* ``crawl.sqlite``, from which the next run continues (`analysis.crawl.store`);
+* ``feeds.json``: what ``status`` shows, as `analysis.crawl.progress` describes.
 
 A list may bound the time between two fetches of a feed: OPML by the attributes ``minInterval`` and
 ``maxInterval`` of an outline, CSV by the columns ``min_interval`` and ``max_interval``.
@@ -43,7 +43,7 @@ from scrapy.http import HtmlResponse, Response
 
 from analysis import __version__
 from analysis.checks import check_choice, check_file
-from analysis.crawl.durations import read_duration, write_duration
+from analysis.crawl.clock import read_duration, write_duration
 from analysis.crawl.feeds.reader import IDS_CHANGE, read_feed
 from analysis.crawl.feeds.reply import Reply, Unreadable
 from analysis.crawl.fetching import requests
@@ -53,12 +53,12 @@ from analysis.crawl.fetching.requests import Job
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.state import DAY, FORBIDDEN, FOUND, Outcome
 from analysis.crawl.policies import ListingIndex
+from analysis.crawl.progress import FEEDS, read_feeds
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.settings import read_logins
 from analysis.crawl.signals.plain import check_ping_file
 from analysis.crawl.signals.service import read_callback, read_listen
-from analysis.crawl.storage.progress import FEEDS, read_feeds
-from analysis.crawl.storage.store import LAST_EPOCHS, Store
+from analysis.crawl.store import LAST_EPOCHS, Store
 from analysis.files import replacing
 
 POLICIES = {

@@ -51,13 +51,14 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import maybeDeferred
 
 from analysis.checks import check_whole
+from analysis.crawl.clock import SteadyClock
+from analysis.crawl.exports import flush_exports, mend_exports
 from analysis.crawl.feeds.reader import FeedReader
 from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.download import HANDLER, LastRequests
 from analysis.crawl.fetching.headers import Memory
 from analysis.crawl.fetching.hosts import host_of
 from analysis.crawl.fetching.requests import Job, Requests
-from analysis.crawl.fetching.virtual_time import SteadyClock
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.state import NEVER, Outcome
 from analysis.crawl.policies import default_max_age
@@ -70,9 +71,8 @@ from analysis.crawl.settings import (
     read_sources,
 )
 from analysis.crawl.signals.service import CLOSING_WAIT, Signals
-from analysis.crawl.storage.exports import flush_exports, mend_exports
-from analysis.crawl.storage.store import Log, Store
-from analysis.crawl.storage.summary import Summary
+from analysis.crawl.store import Log, Store
+from analysis.crawl.summary import Summary
 
 PATIENCE = 60.0
 """Seconds for which the crawl tries to write its folder."""

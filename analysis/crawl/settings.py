@@ -60,15 +60,14 @@ from scrapy.utils.misc import load_object
 from analysis.arrays import Floats
 from analysis.checks import check_choice, check_file, check_integer, check_number, check_whole
 from analysis.crawl import policies
-from analysis.crawl.durations import read_duration
+from analysis.crawl.clock import START, read_duration
 from analysis.crawl.feeds.reader import HALF_LIFE, FeedReader, Reading
 from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.hosts import plain_address
-from analysis.crawl.fetching.virtual_time import START
 from analysis.crawl.frontier.state import DAY, LONGEST, NEVER
 from analysis.crawl.signals.plain import check_ping_file
 from analysis.crawl.signals.service import SignalSettings, read_callback, read_listen
-from analysis.crawl.storage.store import LOG_EPOCHS
+from analysis.crawl.store import LOG_EPOCHS
 from analysis.ephemeral.lagrangian import crawl_price
 from analysis.ephemeral.policies import POLICIES, LagrangianPolicy, named_policy
 from analysis.ephemeral.sources import Sources

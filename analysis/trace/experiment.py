@@ -12,14 +12,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import gammaln
 
-from analysis.arrays import Floats, read_only_arrays
+from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.checks import (
     LARGEST,
     Rng,
     check_array,
     check_integer,
     check_kind,
+    check_number,
+    check_rng,
     check_whole,
     set_fields,
 )
@@ -30,7 +34,6 @@ from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.table import Timetable, timetable
 from analysis.trace.deployed import DueTimes
 from analysis.trace.forgetting import ForgettingIndex, known_from
-from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
 from analysis.trace.replay import (
     Clock,
     Visits,
@@ -42,6 +45,92 @@ from analysis.trace.replay import (
     visits_with_content,
 )
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, weighted_counts
+
+# Arrival rates from a training period, with and without a prior.
+#
+# The plain estimate of a source's rate is its number of items over the hours watched. It is biased
+# upwards for the sources that look best (the winner's curse), and is 0 for a source without an
+# item. With a gamma prior of shape a and rate b the numbers of items are negative binomial, whose
+# likelihood gives a and b, and the estimate is (n + a) / (hours + b).
+
+
+def trained_rates(trace: Trace, begin: int, end: int) -> Floats:
+    """Return the items per hour of each source in [begin, end), in seconds; shape (N,)."""
+    end = check_integer("end", end, begin + 1)
+    return trace.counts(begin, end) / ((end - begin) / HOUR)
+
+
+def gamma_prior(counts: Ints, hours: float) -> tuple[float, float]:
+    """Return shape and rate (in hours) of the gamma law of the rates, by maximum likelihood.
+
+    `counts`, shape (N,), has the items of at least two sources in `hours`. ValueError if no source
+    has an item, RuntimeError if the search finds no maximum of the likelihood.
+    """
+    hours = check_number("hours", hours, 0, low_open=True)
+    if counts.sum() == 0:
+        raise ValueError("counts must not all be 0: there is nothing to fit")
+    mean = counts.mean()
+
+    def minus_log_likelihood(log_parameters: Floats) -> float:
+        a, b = np.exp(log_parameters)
+        share = hours / (hours + b)
+        terms = gammaln(counts + a) - gammaln(a) + a * np.log1p(-share) + counts * np.log(share)
+        return -float(terms.sum())
+
+    begin = np.log([1.0, hours / mean])
+    fit = minimize(
+        minus_log_likelihood, begin, method="Nelder-Mead",
+        bounds=[(-12, 12), (np.log(hours) - 20, np.log(hours) + 20)],
+        options={"xatol": 1e-6, "fatol": 1e-8, "maxiter": 2000},
+    )  # fmt: skip
+    if not fit.success:
+        raise RuntimeError(f"the gamma prior did not converge: {fit.message}")
+    a, b = np.exp(fit.x)
+    return float(a), float(b)
+
+
+def shrunk_rates(counts: Ints, hours: float, prior: tuple[float, float]) -> Floats:
+    """Return the posterior mean of each rate, items per hour; shape (N,)."""
+    return np.asarray((counts + prior[0]) / (hours + prior[1]), dtype=np.float64)
+
+
+# Confidence intervals for time series: the moving-block bootstrap.
+#
+# The weeks of one trace are not independent. Blocks of consecutive weeks are drawn with
+# replacement, the same blocks for every policy and starting phase, so that common fluctuations
+# cancel in a ratio. Reference: Künsch, The jackknife and the bootstrap for general stationary
+# observations (1989).
+
+
+def block_weights(weeks: int, block: int, draws: int, rng: Rng) -> Floats:
+    """Draw bootstrap samples of blocks of weeks; return how often each week occurs in each.
+
+    The result has shape (draws, weeks), and each of its rows sums to `weeks`.
+    """
+    rng = check_rng(rng)
+    weeks = check_integer("weeks", weeks, 1)
+    block = check_integer("block", block, 1, weeks)
+    draws = check_integer("draws", draws, 1)
+    count = -(-weeks // block)
+    first = rng.integers(0, weeks - block + 1, (draws, count))
+    chosen = (first[:, :, None] + np.arange(block)).reshape(draws, -1)[:, :weeks]
+    counts = np.zeros((draws, weeks))
+    np.add.at(counts, (np.arange(draws)[:, None], chosen), 1.0)
+    return counts
+
+
+def ratio_interval(
+    numerator: Floats, denominator: Floats, weights: Floats, level: float = 0.95
+) -> tuple[float, float, float]:
+    """Return the ratio of two totals, with the limits of its percentile interval.
+
+    Numerator and denominator have a value a week, `weights` are those of `block_weights`, and
+    `level` is the coverage.
+    """
+    samples = (weights @ numerator) / (weights @ denominator)
+    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2])
+    return float(numerator.sum() / denominator.sum()), float(low), float(high)
+
 
 #: Visits, their epochs, and how many of these are warm-up.
 Played = tuple[Visits, Clock, int]

@@ -18,7 +18,7 @@ from analysis.crawl.local.server import FeedServer
 from analysis.crawl.local.site import Fault, random_faults, random_site
 from analysis.crawl.local.transport import child, crawl_in_process, crawl_over_http, write_sources
 from analysis.crawl.policies import LEARNED
-from analysis.crawl.storage.store import Store, fetches_since_state
+from analysis.crawl.store import Store, fetches_since_state
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.relaxed import relaxed_bound

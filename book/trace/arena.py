@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 from analysis.arrays import Floats
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy
 from analysis.ephemeral.sources import Sources
-from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import (
     AutoTtl,
     CommaFeed,
@@ -30,7 +29,7 @@ from analysis.trace.deployed import (
     NutchAdaptive,
     StormCrawler,
 )
-from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
+from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory, ratio_interval
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.kernels import follow_hours
 from analysis.trace.replay import Clock, Visits, find_next_visits, priorities

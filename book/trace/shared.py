@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.trace.bootstrap import ratio_interval
-from analysis.trace.experiment import Experiment
+from analysis.trace.experiment import Experiment, ratio_interval
 from analysis.trace.reading import Repair, read_trace
 from analysis.trace.signals import Pings, read_pings
 from analysis.trace.trace import WEEK, Trace, publications

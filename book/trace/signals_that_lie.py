@@ -24,8 +24,7 @@ from analysis.ephemeral.signals.guarantees import even_crawls_reward
 from analysis.ephemeral.signals.index import one_ping_index, one_ping_reach, signal_law
 from analysis.ephemeral.signals.simulation import ANNOUNCED, FALSE, SILENT, Trust
 from analysis.ephemeral.stochastic.index import lattice_chain, lattice_index
-from analysis.trace.bootstrap import block_weights
-from analysis.trace.experiment import Experiment
+from analysis.trace.experiment import Experiment, block_weights
 from analysis.trace.frequencies import FrequencyPolicy, lambdacrawl_rates
 from analysis.trace.reading import Repair
 from analysis.trace.signals import Hub, play_pings, recorded_pings, simulated_pings

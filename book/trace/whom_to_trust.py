@@ -15,8 +15,7 @@ from analysis.ephemeral import Reliability
 from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.signals.guarantees import block_loss, calendar_cost, lie_bound
 from analysis.ephemeral.signals.simulation import Trust
-from analysis.trace.bootstrap import block_weights
-from analysis.trace.experiment import Experiment
+from analysis.trace.experiment import Experiment, block_weights
 from analysis.trace.signals import Hub, play_pings, recorded_pings, simulated_pings
 from analysis.trace.trace import DAY, HOUR, WEEK
 from book.trace.shared import (

@@ -14,13 +14,18 @@ from analysis.arrays import Floats
 from analysis.ephemeral.policies import RoundRobinPolicy, WhittlePolicy
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.trace.bootstrap import block_weights, ratio_interval
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive
-from analysis.trace.experiment import Experiment, Outcome, choose_memory
+from analysis.trace.experiment import (
+    Experiment,
+    Outcome,
+    block_weights,
+    choose_memory,
+    gamma_prior,
+    ratio_interval,
+)
 from analysis.trace.forgetting import known_from
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.poisson import ENOUGH, compare_with_surrogates
-from analysis.trace.rates import gamma_prior
 from analysis.trace.reading import Repair, read_trace
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
 from scorecard import (

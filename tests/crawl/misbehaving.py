@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import NamedTuple
 
-from analysis.crawl.fetching.virtual_time import START
+from analysis.crawl.clock import START
 
 EPOCH = 3600
 ATOM = '<feed xmlns="http://www.w3.org/2005/Atom">{}</feed>'

@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.crawl import random_site
-from analysis.crawl.storage.store import Store
+from analysis.crawl.store import Store
 from analysis.ephemeral import Sources
 
 POLICY = "analysis.crawl.policies."

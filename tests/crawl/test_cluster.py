@@ -10,9 +10,8 @@ import pytest
 from scrapy.crawler import Crawler
 
 from analysis.crawl import FeedServer, Frontier, IndexPolicy, ListingIndex, TurnPolicy
-from analysis.crawl.cluster.part import FetchingPart, PartScheduler
-from analysis.crawl.cluster.run import CrawlCluster, FetchingParts
-from analysis.crawl.cluster.shares import Hosts, share
+from analysis.crawl.cluster import CrawlCluster, FetchingParts, Hosts, share
+from analysis.crawl.cluster_part import FetchingPart, PartScheduler
 from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.hosts import host_of
 from analysis.crawl.local.site import random_faults

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis.crawl import FeedServer
-from analysis.crawl.storage.progress import Progress
+from analysis.crawl.progress import Progress
 from tests.crawl.support import some_site
 
 ROOT = Path(__file__).parents[2]

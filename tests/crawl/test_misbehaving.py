@@ -10,7 +10,7 @@ import pytest
 
 from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE
 from analysis.crawl.local.transport import crawl_over_http, write_sources
-from analysis.crawl.storage.store import read_log
+from analysis.crawl.store import read_log
 from tests.crawl.misbehaving import EPOCH, Answer, Misbehaving, ways
 from tests.crawl.support import some_sources
 

@@ -14,6 +14,7 @@ from scrapy.http import Headers, Response
 from scrapy.settings import Settings
 from twisted.python.failure import Failure
 
+from analysis.crawl.exports import cut_torn_line
 from analysis.crawl.fetching.headers import (
     Memory,
     fresh_for,
@@ -34,8 +35,7 @@ from analysis.crawl.fetching.hosts import (
 from analysis.crawl.local.transport import write_sources
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.settings import read_sources
-from analysis.crawl.storage.exports import cut_torn_line
-from analysis.crawl.storage.store import FILE, read_log
+from analysis.crawl.store import FILE, read_log
 from scorecard.paths import ROOT
 from tests.crawl.support import some_sources
 
@@ -358,7 +358,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("analysis.crawl.fetching.virtual_time.time", clock)
+    monkeypatch.setattr("analysis.crawl.clock.time", clock)
     alarm = SimpleNamespace(cancel=lambda: None)
     monkeypatch.setattr("analysis.crawl.scheduler.call_later", lambda *_: alarm)
     return clock

@@ -17,15 +17,15 @@ import pytest
 
 from analysis.crawl import FeedServer, Frontier, IndexPolicy, Outcome, TurnPolicy
 from analysis.crawl.__main__ import main
-from analysis.crawl.run import ALL_NEW, POLICIES, Feed, next_rounds, read_list
-from analysis.crawl.storage.progress import (
+from analysis.crawl.progress import (
     feeds_opml,
     feeds_page,
     feeds_prometheus,
     feeds_text,
     read_feeds,
 )
-from analysis.crawl.storage.store import read_progress
+from analysis.crawl.run import ALL_NEW, POLICIES, Feed, next_rounds, read_list
+from analysis.crawl.store import read_progress
 from tests.crawl.support import some_site, some_sources
 
 A, B = Feed("http://a.example/feed", "A"), Feed("https://b.example/?x=1", "B")

@@ -19,7 +19,7 @@ from scrapy.http import Response
 
 from analysis.crawl import FeedServer, Outcome, Reading, Site, read_feed
 from analysis.crawl.__main__ import main
-from analysis.crawl.fetching.virtual_time import START
+from analysis.crawl.clock import START
 from analysis.crawl.local.transport import (
     LOCAL_SETTINGS,
     child,
@@ -28,7 +28,7 @@ from analysis.crawl.local.transport import (
     write_sources,
 )
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
-from analysis.crawl.storage.store import fetches_since_state, read_log
+from analysis.crawl.store import fetches_since_state, read_log
 from analysis.ephemeral import Sources
 from tests.crawl.support import POLICY, crawl_log, some_settings, some_site, some_sources
 from tests.crawl.test_politeness import answers, clock, crawl_for, opened, pages  # noqa: F401

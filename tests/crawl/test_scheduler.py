@@ -143,7 +143,7 @@ def test_missed_epochs_count_in_ages(tmp_path, monkeypatch):
     """Overrun, and downtime: nothing is made up for, and the next epoch comes on its time."""
     now, waits = [1000.0], []
     clock = SimpleNamespace(time=lambda: now[0], clock_gettime=lambda kind: now[0])
-    monkeypatch.setattr("analysis.crawl.fetching.virtual_time.time", clock)
+    monkeypatch.setattr("analysis.crawl.clock.time", clock)
     later = lambda wait, _: waits.append(wait) or SimpleNamespace(cancel=int)  # noqa: E731
     monkeypatch.setattr("analysis.crawl.scheduler.call_later", later)
     site = some_site(3)

@@ -12,12 +12,18 @@ from scipy.stats import nbinom
 
 from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, four_sources, relaxed_bound
 from analysis.results import Estimate
-from analysis.trace.bootstrap import block_weights, ratio_interval
 from analysis.trace.deployed import AutoTtl, CommaFeed, EntryFrequency, NutchAdaptive, StormCrawler
-from analysis.trace.experiment import Experiment, choose_memory
+from analysis.trace.experiment import (
+    Experiment,
+    block_weights,
+    choose_memory,
+    gamma_prior,
+    ratio_interval,
+    shrunk_rates,
+    trained_rates,
+)
 from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.poisson import compare_with_surrogates, poisson_trace, statistics
-from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
 from analysis.trace.replay import Clock, clairvoyant_bound
 from analysis.trace.trace import DAY, SHA256, WEEK, Trace, publications
 

@@ -36,6 +36,7 @@ from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
 from analysis.checks import check_kind
+from analysis.crawl.clock import TIME_HEADER
 from analysis.crawl.feeds.reader import FeedReader, Reading
 from analysis.crawl.feeds.reply import Reply, Unreadable
 from analysis.crawl.feeds.worker import ReaderProcesses
@@ -59,7 +60,6 @@ from analysis.crawl.fetching.hosts import (
     is_local_number,
     plain_address,
 )
-from analysis.crawl.fetching.virtual_time import TIME_HEADER
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.hosts import REFUSED, backoff
 from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE, Outcome

@@ -29,8 +29,9 @@ longer listed is kept in case they return.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,10 +50,7 @@ from analysis.checks import (
     shown,
 )
 from analysis.crawl.frontier.hosts import Hosts, HostState
-from analysis.crawl.frontier.learned import learned_bytes, restore_policy
 from analysis.crawl.frontier.pinged import PingedOrder
-from analysis.crawl.frontier.places import Places, take_by_preference
-from analysis.crawl.frontier.results import pass_results
 from analysis.crawl.frontier.state import (
     DAY,
     FORBIDDEN,
@@ -66,13 +64,138 @@ from analysis.crawl.frontier.state import (
     Outcome,
     SourceState,
     in_other_epochs,
+    learned_bytes,
+    restore_policy,
 )
 from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.display import brief
-from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
+from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy, select_arms
 from analysis.ephemeral.sources import read_only
+from analysis.ephemeral.timetables.table import Timetable
+from analysis.learning.items import ItemSums
+
+# Division of an epoch's budget among sources whose hosts limit the fetches.
 
 Arms = NDArray[np.int64]
+
+
+@dataclass
+class Places:
+    """Remaining fetches of an epoch, in all and by host, and sources that may be chosen."""
+
+    left: int
+    host: list[str]
+    room: dict[str, int]
+    free: NDArray[np.bool_]
+    age: Arms
+    taken: list[int] = field(default_factory=list)
+
+    def among(self, arms: Arms) -> Arms:
+        """Return the given sources that are free and whose host allows another fetch."""
+        open_ = [i for i in arms[self.free[arms]].tolist() if self.room[self.host[i]] > 0]
+        return np.array(open_, dtype=np.int64)
+
+    def hold(self, arms: Arms) -> bool:
+        """Return whether the budget and the hosts allow a fetch of all given sources."""
+        count: dict[str, int] = {}
+        for i in arms.tolist():
+            count[self.host[i]] = count.get(self.host[i], 0) + 1
+        return arms.size <= self.left and all(self.room[h] >= n for h, n in count.items())
+
+    def take(self, arms: Arms) -> None:
+        """Choose sources in their order while the budget and their hosts allow it."""
+        for i in arms.tolist():
+            if self.left and self.free[i] and self.room[self.host[i]] > 0:
+                self.taken.append(i)
+                self.free[i] = False
+                self.left -= 1
+                self.room[self.host[i]] -= 1
+
+
+def take_by_preference(
+    places: Places, policy: Policy, observation: Observation, rng: np.random.Generator, budget: int
+) -> None:
+    """Choose sources in a policy's order of preference until the places are taken.
+
+    The order is that of its choices for budgets of 1, 2, 3, ..., each with the same draws. A policy
+    that has no order, such as a timetable, may return the choice for the epoch's `budget` instead.
+    """
+    size, draws = places.age.size, rng.bit_generator.state
+    choices: dict[int, Arms] = {0: np.empty(0, dtype=np.int64)}
+
+    def first(count: int) -> Arms:
+        if count not in choices:
+            rng.bit_generator.state = draws
+            asked = max(count, policy.budget) if isinstance(policy, Timetable) else count
+            choices[count] = select_arms(policy, observation, asked, rng, most=max(count, budget))
+        return choices[count]
+
+    few, many = 0, places.left
+    while places.left and few < size:
+        _take_in_order(places, first, few, many)
+        if first(many).size < many:
+            return  # the policy chooses no more
+        few, many = many, min(2 * many, size)
+
+
+def _take_in_order(places: Places, first: Callable[[int], Arms], few: int, many: int) -> None:
+    """Choose from the first `many` sources of an order without the first `few`.
+
+    If not all of them can be fetched, those of the first half are preferred.
+    """
+    new = places.among(np.setdiff1d(first(many), first(few), assume_unique=True))
+    if many - few <= 1 or places.hold(new):
+        places.take(new[np.argsort(-places.age[new], kind="stable")])
+        return
+    middle = (few + many) // 2
+    _take_in_order(places, first, few, middle)
+    _take_in_order(places, first, middle, many)
+
+
+# Passing the results of fetches to a policy, in the form that it takes.
+
+
+def pass_results(
+    policy: Policy, outcomes: Sequence[Outcome], age: NDArray[np.int64], seconds: float
+) -> None:
+    """Call ``observe`` of a policy with outcomes, or ``update`` with their rewards, if it has any.
+
+    `found` are successful fetches, `age` the ages of all sources before them, shape (N,), and
+    `seconds` the length of an epoch. A learner with ``sees_items`` gets `ItemSums` of the outcomes
+    whose items have ages, and plain rewards of the others.
+    """
+    if hasattr(policy, "observe") and outcomes:
+        policy.observe(list(outcomes))
+    elif hasattr(policy, "update") and outcomes:
+        sees_items = getattr(policy, "sees_items", False)
+        aged = [
+            sees_items and _has_ages(outcome, int(age[outcome.source]), seconds)
+            for outcome in outcomes
+        ]
+        for items in (True, False):
+            chosen = [
+                outcome
+                for outcome, has_ages in zip(outcomes, aged, strict=True)
+                if has_ages == items
+            ]
+            if not chosen:
+                continue
+            arms = np.array([outcome.source for outcome in chosen], dtype=np.int64)
+            worth = np.array([outcome.reward for outcome in chosen])
+            ages = np.array([outcome.aged or 0.0 for outcome in chosen]) / seconds
+            policy.update(arms, ItemSums(worth, ages) if items else worth)
+
+
+def _has_ages(outcome: Outcome, age: int, seconds: float) -> bool:
+    """Whether the ages of an outcome's items are consistent with the age of its source.
+
+    Items that are on average older than the source's age existed before its last fetch, which the
+    estimates exclude.
+    """
+    if outcome.aged is None:
+        return False
+    oldest = outcome.reward * float(age) * seconds
+    return outcome.aged <= oldest and (outcome.aged > 0) <= (outcome.reward > 0)
 
 
 @brief

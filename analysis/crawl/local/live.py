@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_number, check_whole, set_fields
-from analysis.crawl.fetching.virtual_time import START
+from analysis.crawl.clock import START
 from analysis.crawl.local.server import ADDRESS, FeedServer
 from analysis.crawl.local.site import random_site
 from analysis.crawl.local.transport import child, write_sources
-from analysis.crawl.storage.progress import Progress
-from analysis.crawl.storage.store import read_log
+from analysis.crawl.progress import Progress
+from analysis.crawl.store import read_log
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.simulation import simulate
 from analysis.ephemeral.sources import Sources

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from analysis.checks import check_kind, shown
+from analysis.crawl.clock import TIME_HEADER
 from analysis.crawl.feeds.reply import Reply
-from analysis.crawl.fetching.virtual_time import TIME_HEADER
 from analysis.crawl.local.site import Site
 from analysis.display import brief
 

@@ -33,8 +33,8 @@ from analysis.checks import (
     check_rng,
     shown,
 )
+from analysis.crawl.clock import START
 from analysis.crawl.feeds.reply import SPACE, Reply
-from analysis.crawl.fetching.virtual_time import START
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 

@@ -26,8 +26,8 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from analysis.checks import check_number
+from analysis.crawl.clock import TIME_HEADER
 from analysis.crawl.fetching.headers import plain_headers
-from analysis.crawl.fetching.virtual_time import TIME_HEADER
 from analysis.crawl.local.server import ADDRESS
 from analysis.crawl.local.site import Site
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider

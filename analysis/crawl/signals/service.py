@@ -21,18 +21,18 @@ from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from analysis.crawl.clock import TIME_HEADER
 from analysis.crawl.feeds.reader import Reading, listed_names, pushed_names
 from analysis.crawl.feeds.reply import Reply, Unreadable
 from analysis.crawl.fetching.headers import Memory, header_links, plain_headers
 from analysis.crawl.fetching.hosts import host_of, is_local_number, plain_address
-from analysis.crawl.fetching.virtual_time import TIME_HEADER
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.pinged import PingedOrder
 from analysis.crawl.frontier.state import FOUND, Outcome
 from analysis.crawl.frontier.trust import Trust
 from analysis.crawl.signals.plain import PingFile, Refused, dated_addresses, pinged_addresses
 from analysis.crawl.signals.websub import MOST_CHALLENGE, Subscription, Subscriptions
-from analysis.crawl.storage.store import Log
+from analysis.crawl.store import Log
 
 MOST_A_MINUTE = 10_000
 """Pings of one sender that are looked at in a minute; more of them are ignored."""

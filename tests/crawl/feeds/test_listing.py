@@ -13,7 +13,7 @@ from analysis.crawl.feeds.reader import FeedReader
 from analysis.crawl.local.site import random_site
 from analysis.crawl.local.transport import crawl_in_process
 from analysis.crawl.policies import listing_index
-from analysis.crawl.storage.store import Store
+from analysis.crawl.store import Store
 from analysis.ephemeral import Sources
 
 DAY = 86_400.0

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from analysis.crawl.local.transport import child, crawl_over_http, write_sources
-from analysis.crawl.storage.store import read_log
+from analysis.crawl.store import read_log
 from tests.crawl.misbehaving import Answer, Misbehaving, Way, one_an_epoch
 from tests.crawl.support import some_sources
 

@@ -13,7 +13,7 @@ import pytest
 from analysis.crawl.__main__ import main
 from analysis.crawl.local import live
 from analysis.crawl.local.live import Clock, Demonstration, batch_ratio, expected_value, report
-from analysis.crawl.storage.store import Store
+from analysis.crawl.store import Store
 from analysis.ephemeral import simulate
 
 

@@ -16,7 +16,7 @@ from analysis.crawl.local.transport import (
     crawl_over_http,
     write_sources,
 )
-from analysis.crawl.storage.store import fetches_since_state, read_log
+from analysis.crawl.store import fetches_since_state, read_log
 from tests.crawl.support import contents, some_settings, some_site, some_sources
 
 pytestmark = [pytest.mark.process, pytest.mark.sampled]

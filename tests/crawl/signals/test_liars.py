@@ -9,8 +9,8 @@ import pytest
 
 from analysis.crawl import FeedServer, Site
 from analysis.crawl.local.transport import crawl_over_http, write_sources
-from analysis.crawl.storage.progress import read_progress
-from analysis.crawl.storage.store import Store, read_log
+from analysis.crawl.progress import read_progress
+from analysis.crawl.store import Store, read_log
 from analysis.ephemeral import Sources
 from analysis.results import Estimate
 from tests.crawl.frontier.test_pinged import DEAD, HONEST, LIAR, NONE, SPAM, World

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.crawl.storage.progress import feeds_page, feeds_prometheus, feeds_text, read_feeds
+from analysis.crawl.progress import feeds_page, feeds_prometheus, feeds_text, read_feeds
 from tests.crawl.signals.hub import HubSite
 
 KINDS = {

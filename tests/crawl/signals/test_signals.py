@@ -11,7 +11,7 @@ import pytest
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from analysis.crawl.fetching.virtual_time import START
+from analysis.crawl.clock import START
 from analysis.crawl.local.transport import LOCAL_SETTINGS, in_process_urls, write_sources
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.signals.service import KEY, MOST_A_MINUTE, TOKENS, IncomingRequest

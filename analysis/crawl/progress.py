@@ -17,10 +17,10 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
-from analysis.crawl.durations import write_duration
+from analysis.crawl.clock import write_duration
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.frontier.trust import COUNTS
-from analysis.crawl.storage.store import read_progress
+from analysis.crawl.store import read_progress
 
 FEEDS = "feeds.json"
 """File of what is known of each feed of ``run``."""

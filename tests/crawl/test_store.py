@@ -15,8 +15,8 @@ import pytest
 from analysis.crawl import Frontier, ListingIndex, Outcome, TurnPolicy
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.local.transport import crawl_in_process
-from analysis.crawl.storage.progress import Progress
-from analysis.crawl.storage.store import FILE, Log, Store, read_log, read_progress
+from analysis.crawl.progress import Progress
+from analysis.crawl.store import FILE, Log, Store, read_log, read_progress
 from analysis.learning import CertaintyEquivalence
 from tests.crawl.support import contents, some_settings, some_site
 
@@ -193,7 +193,7 @@ def test_older_state_is_refused(tmp_path):
 @pytest.mark.process
 def test_a_folder_belongs_to_one_process(tmp_path):
     code = (
-        "import sys; from analysis.crawl.storage.store import Store; store = Store(sys.argv[1]); "
+        "import sys; from analysis.crawl.store import Store; store = Store(sys.argv[1]); "
         "print(flush=True); input()"
     )
     other = subprocess.Popen(

@@ -1,8 +1,32 @@
-"""Lengths of time as users write them: ``90s``, ``30m``, ``1h``, ``7d``."""
+"""Time of a crawl: a steady clock, virtual time, and lengths of time as users write them."""
 
 from __future__ import annotations
 
 import re
+import time
+
+START = 1_704_067_200
+"""Unix time at which sites start by default: 2024-01-01, 00:00 UTC."""
+TIME_HEADER = "X-Time"
+"""Header with the Unix time of a request."""
+STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""A clock that nobody sets; on Linux one that goes on while the machine sleeps."""
+
+
+class SteadyClock:
+    """The Unix time when it was made, and from then on without jumps."""
+
+    def __init__(self) -> None:
+        self._zero = time.time() - time.clock_gettime(STEADY)
+
+    def now(self) -> float:
+        """Return the time."""
+        return self._zero + time.clock_gettime(STEADY)
+
+    def ahead(self) -> float:
+        """Return the seconds by which the clock of the machine is ahead of this one."""
+        return time.time() - self.now()
+
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 """Seconds of each unit."""

@@ -1,25 +1,149 @@
-"""The coordinator of a crawl by several processes."""
+"""A crawl by several processes under one budget: each host belongs to one process.
+
+A *host* belongs to one process, with all its sources, so that one process keeps its crawl delay
+and robots.txt; hosts that a redirect links belong to the same process. Each process runs Scrapy
+with a scheduler, a ``JOBDIR`` and a list of sources of its own. At the start of an epoch each
+process *offers* the largest indices of the sources that it may fetch; the coordinator accepts the
+largest of all offers, as many as the budget allows, and each process fetches as many sources as
+offers of its were accepted. Since hosts do not share sources, these are the sources that a single
+process would fetch, except among sources of equal index.
+
+Two things can differ from a single process: a policy that learns fits its prior to the sources of
+one process alone; and the first redirect to a host of another process fails, after which the two
+hosts belong to one process.
+
+The processes are actors on the workers of a Dask cluster (`analysis.ephemeral.scheduler.cluster`).
+If a worker dies, its process restarts on another one, from its ``JOBDIR`` and with its share of the
+epoch: items are delivered at least once, as by a single process.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scrapy.settings import Settings
 
 from analysis.checks import check_integer, check_number, check_whole
-from analysis.crawl.cluster.part import FetchingPart
-from analysis.crawl.cluster.shares import Hosts, share
+from analysis.crawl.clock import SteadyClock
+from analysis.crawl.cluster_part import FetchingPart
 from analysis.crawl.fetching.hosts import host_of, plain_address
-from analysis.crawl.fetching.virtual_time import SteadyClock
 from analysis.crawl.settings import crawl_settings, file_version, read_sources
-from analysis.crawl.storage.store import began_before
+from analysis.crawl.store import began_before
 from analysis.ephemeral.scheduler.cluster import Actors
+
+# Assignment of hosts to processes, and division of the budget among the processes.
+
+
+def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
+    """Return how many of the overall largest offers belong to each part.
+
+    Parameters
+    ----------
+    offers : sequence of array_like
+        Indices that each part offers, in decreasing order.
+    budget : int or whole float
+        Number of offers that are accepted, at least 0.
+
+    Returns
+    -------
+    list of int
+        Accepted offers of each part. Among equal offers, those with the better place in their own
+        list are accepted first.
+
+    Raises
+    ------
+    ValueError
+        If the budget is negative.
+
+    Examples
+    --------
+    >>> share([[5.0, 1.0], [4.0, 3.0, 2.0]], 3)
+    [1, 2]
+    """
+    budget = check_whole("budget", budget, 0)
+    arrays = [np.asarray(offer, dtype=float) for offer in offers]
+    sizes = [array.size for array in arrays]
+    owner = np.repeat(np.arange(len(arrays)), sizes)
+    rank = np.concatenate([np.arange(size) for size in sizes])
+    first = np.lexsort((owner, rank, -np.concatenate(arrays)))[:budget]
+    return [int(count) for count in np.bincount(owner[first], minlength=len(arrays))]
+
+
+class Hosts:
+    """Assignment of hosts to parts; a group of linked hosts stays together.
+
+    Parameters
+    ----------
+    parts : int
+        Number of parts.
+    kept : mapping, optional
+        State that `Hosts.kept` returned.
+
+    Examples
+    --------
+    >>> hosts = Hosts(2)
+    >>> hosts.assign(["a", "a", "a", "b", "c"])
+    >>> hosts.part("a"), hosts.part("b"), hosts.part("c")
+    (0, 1, 1)
+    >>> sorted(hosts.join("c", "a"))
+    ['c']
+    >>> hosts.part("c")
+    0
+    """
+
+    def __init__(self, parts: int, saved: dict[str, Any] | None = None) -> None:
+        self.parts = check_integer("parts", parts, 1)
+        self._of = {host: (int(part), str(group)) for host, (part, group) in (saved or {}).items()}
+
+    def kept(self) -> dict[str, Any]:
+        """Return the state of this object, for JSON."""
+        return {host: list(entry) for host, entry in self._of.items()}
+
+    def part(self, host: str) -> int | None:
+        """Return the part of a host; None if it is not assigned."""
+        return self._of[host][0] if host in self._of else None
+
+    def of_part(self, part: int) -> list[str]:
+        """Return the hosts of a part."""
+        return [host for host, (own, _) in self._of.items() if own == part]
+
+    def assign(self, hosts: Iterable[str]) -> None:
+        """Assign each new host to the part with the fewest sources, large hosts first.
+
+        `hosts` has the host of each source.
+        """
+        count: dict[str, int] = {}
+        for host in hosts:
+            count[host] = count.get(host, 0) + 1
+        load = [0] * self.parts
+        for host in count.keys() & self._of.keys():
+            load[self._of[host][0]] += count[host]
+        for host in sorted(count.keys() - self._of.keys(), key=lambda h: (-count[h], h)):
+            part = load.index(min(load))
+            self._of[host] = part, host
+            load[part] += count[host]
+
+    def join(self, home: str, target: str) -> set[str]:
+        """Put two hosts into one group; return the hosts that change their part.
+
+        A target that is not assigned joins the home's group; otherwise the home's group moves.
+        """
+        if target not in self._of:
+            self._of[target] = self._of[home]
+            return set()
+        (old, group), entry = self._of[home], self._of[target]
+        members = {host for host, (_, own) in self._of.items() if own == group}
+        self._of |= dict.fromkeys(members, entry)
+        return members if old != entry[0] else set()
+
 
 FILE = "cluster.json"
 POLL = 0.05

@@ -34,7 +34,7 @@ from filelock import FileLock, Timeout
 from analysis.checks import check_integer, check_kind
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.state import DAY, CrawlState, Outcome, SourceState
-from analysis.crawl.storage.summary import Summary
+from analysis.crawl.summary import Summary
 from analysis.display import brief
 
 COLUMNS = ("epoch", "source", "kind", "status", "reward", "items")

@@ -1,1 +1,0 @@
-"""What a crawl keeps on disk, and its progress read from there."""
