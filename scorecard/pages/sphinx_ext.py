@@ -17,8 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
 from scorecard.pages.explorables import register as register_explorables
-from scorecard.pages.previews import write_cards
-from scorecard.pages.references import BookReferences, setup_terms, write_index
+from scorecard.pages.references import BookReferences, setup_terms, write_cards, write_index
 from scorecard.pages.rerun import (
     add_rerun_notes,
     copy_book_numbers,

@@ -23,9 +23,8 @@ from scorecard.collate import collate
 from scorecard.paths import BUILD
 from scorecard.render import render_runs
 from scorecard.running import runner
-from scorecard.running.execute import Kernels
 from scorecard.running.notebooks import all_notebooks
-from scorecard.running.runner import make_rerun_job
+from scorecard.running.runner import Kernels, make_rerun_job
 from scorecard.values import ParameterError
 from tests.book.finished import faults
 from tests.book.random_points import draw_point

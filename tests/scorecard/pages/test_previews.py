@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from scorecard.pages.previews import find_targets, make_card, mark_links, write_cards
+from scorecard.pages.references import find_targets, make_card, mark_links, write_cards
 
 THEOREM = (
     '<div class="proof theorem admonition" id="t-1"><p>Theorem <a href="x.html">1</a></p>'
