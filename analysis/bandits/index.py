@@ -127,14 +127,14 @@ def whittle_index(arm: Arm, discount: float = 1.0) -> Floats:
     >>> whittle_index(Arm([stay, move], [[0.0, 0.0], [1.0, 2.0]]), 0.9).round(4).tolist()
     [1.6207, 2.0]
     """
-    found = certify_indexability(arm, discount)
-    if found.witness is not None:
-        state, low, high = found.witness
+    certificate = certify_indexability(arm, discount)
+    if certificate.witness is not None:
+        state, low, high = certificate.witness
         raise ValueError(
             f"arm must be indexable, got one whose state {state} is passive at a subsidy of "
             f"{low:.6g} and active at {high:.6g}"
         )
-    return found.index
+    return certificate.index
 
 
 def certify_indexability(arm: Arm, discount: float = 1.0) -> Indexability:

@@ -94,9 +94,9 @@ def make_sources(u_star: ArrayLike, decay: ArrayLike) -> Sources:
     return Sources(np.asarray(u_star) * rate, np.ones(rate.size), rate)
 
 
-def make_lockstep(u_c: float, u_f: float, kept: float = 0.5) -> Sources:
+def make_lockstep(u_c: float, u_f: float, alpha: float = 0.5) -> Sources:
     """Return A and B, which keep a share of their content in an epoch, and C and F, which fade."""
-    decay = -np.log(kept)
+    decay = -np.log(alpha)
     return make_sources([1.0, 1.0, u_c, u_f], [decay, decay, _FAST, _FAST])
 
 
@@ -320,18 +320,18 @@ def measure_losses_by_start(size: int, sets: int, horizon: int, seed: int) -> pd
 
 def measure_copies_by_start(copies: int, edge: float) -> dict[str, float]:
     """Return what the index loses of the bound on copies of the lockstep, by starting ages."""
-    one = make_lockstep(0.5 - edge, 0.25 + edge)
-    sources = one.subset(np.repeat(np.arange(4), copies))
+    copy = make_lockstep(0.5 - edge, 0.25 + edge)
+    sources = copy.subset(np.repeat(np.arange(4), copies))
     bound = relaxed_problem(sources, 2 * copies).bound
-    found = {}
+    losses = {}
     for name, ages in (
         ("copies-equal", np.full(4 * copies, 2)),
         ("copies-spread", spread_ages(sources, 2 * copies)),
     ):
         rewards, _ = follow(sources, "whittle", 2 * copies, ages, 400)
         loss = 1 - float(rewards[200:].mean()) / bound
-        found[name] = loss if abs(loss) > 1e-9 else 0.0
-    return found
+        losses[name] = loss if abs(loss) > 1e-9 else 0.0
+    return losses
 
 
 # Values and tables
@@ -361,11 +361,11 @@ def save_four(frame: pd.DataFrame) -> None:
     """Save the table of random sets of four sources."""
     rows = {
         name: {
-            "mean loss": _format_loss(some.loss),
-            "worst": f"{some.loss.max():.2%}",
-            "exactly optimal": f"{(some.loss == 0).mean():.0%}",
+            "mean loss": _format_loss(runs.loss),
+            "worst": f"{runs.loss.max():.2%}",
+            "exactly optimal": f"{(runs.loss == 0).mean():.0%}",
         }
-        for name, some in frame.groupby("policy", sort=False)
+        for name, runs in frame.groupby("policy", sort=False)
     }
     save_table(
         "lagrangian-index-four",
@@ -390,8 +390,8 @@ def collect_four_values(frame: pd.DataFrame) -> dict[str, float]:
 def save_sizes(frame: pd.DataFrame) -> None:
     """Save the table of losses by the number of sources."""
     rows = {}
-    for size, some in frame.groupby("sources"):
-        loss = some.pivot(index="set", columns="policy", values="loss")
+    for size, runs in frame.groupby("sources"):
+        loss = runs.pivot(index="set", columns="policy", values="loss")
         row = {LABELS[name]: _format_loss(loss[name]) if name in loss else "not played"
                for name in LABELS}  # fmt: skip
         row["Lagrangian better"] = f"{(loss.lagrangian < loss.whittle).sum()} of {len(loss)}"
@@ -437,11 +437,11 @@ def save_laws(frame: pd.DataFrame) -> None:
         },
     )
     rows: dict[str, dict[str, str]] = {}
-    for (policy, size), some in frame.groupby(["policy", "sources"], sort=False):
+    for (policy, size), runs in frame.groupby(["policy", "sources"], sort=False):
         row = rows.setdefault(str(policy), {})
-        row[f"N = {size:,}"] = _format_loss(some.loss)
-        row[f"worst, N = {size:,}"] = f"{some.loss.max():.2%}"
-        row[f"sets, N = {size:,}"] = str(len(some))
+        row[f"N = {size:,}"] = _format_loss(runs.loss)
+        row[f"worst, N = {size:,}"] = f"{runs.loss.max():.2%}"
+        row[f"sets, N = {size:,}"] = str(len(runs))
     sizes = frame.sources.unique()
     columns = [f"{what}N = {size:,}" for size in sizes for what in ("", "worst, ", "sets, ")]
     table = pd.DataFrame(rows).T.reindex(columns=columns)
@@ -470,7 +470,7 @@ def collect_law_values(frame: pd.DataFrame) -> dict[str, float]:
     ours = ["index", "Lagrangian index", *(["rollout"] if "rollout" in mean else [])]
     newer = mean[[name for name in ("LP-update", "FTVA", "ID") if name in mean]]
     largest = frame[frame.sources == frame.sources.max()]
-    each = largest.pivot_table(index=["law", "set"], columns="policy", values="loss")
+    losses = largest.pivot_table(index=["law", "set"], columns="policy", values="loss")
     values = {
         "updated-sources": MOST_UPDATED,
         "updated-columns": MOST_UPDATED * 2**AHEAD,
@@ -483,9 +483,9 @@ def collect_law_values(frame: pd.DataFrame) -> dict[str, float]:
         "laws-timetable": float(most["timetable"]),
         "laws-few-index": float(few["index"]),
         "laws-few-lagrangian": float(few["Lagrangian index"]),
-        "laws-sets-better": int((each["Lagrangian index"] < each["index"] - 1e-9).sum()),
-        "laws-sets-worse": int((each["Lagrangian index"] > each["index"] + 1e-9).sum()),
-        "laws-worst": float(each["Lagrangian index"].max()),
+        "laws-sets-better": int((losses["Lagrangian index"] < losses["index"] - 1e-9).sum()),
+        "laws-sets-worse": int((losses["Lagrangian index"] > losses["index"] + 1e-9).sum()),
+        "laws-worst": float(losses["Lagrangian index"].max()),
         "laws-ahead": bool(mean[ours].max(axis=1).lt(newer.min(axis=1)).all()),
         "laws-rolled": "rollout" in mean and bool(mean["rollout"].notna().all()),
         "laws-searched": "guided search" in mean,
@@ -510,10 +510,10 @@ def save_prices(wrong: pd.DataFrame, other: pd.DataFrame) -> None:
     index = other.set_index("set")["index"]
     rows = {
         f"{factor:g}": {
-            "mean loss": _format_loss(some.loss),
-            "worse than the index on": f"{_count_worse(some, index)} of {len(some)} sets",
+            "mean loss": _format_loss(runs.loss),
+            "worse than the index on": f"{_count_worse(runs, index)} of {len(runs)} sets",
         }
-        for factor, some in wrong.groupby("factor")
+        for factor, runs in wrong.groupby("factor")
     }
     save_table(
         "lagrangian-index-wrong-prices",
@@ -524,9 +524,9 @@ def save_prices(wrong: pd.DataFrame, other: pd.DataFrame) -> None:
     )
 
 
-def _count_worse(some: pd.DataFrame, index: pd.Series) -> int:
+def _count_worse(runs: pd.DataFrame, index: pd.Series) -> int:
     """Count the sets of one factor on which the index loses less."""
-    return int((some.set_index("set").loss > index).sum())
+    return int((runs.set_index("set").loss > index).sum())
 
 
 def collect_price_values(wrong: pd.DataFrame, other: pd.DataFrame) -> dict[str, float]:
@@ -564,10 +564,10 @@ def save_starts(frame: pd.DataFrame, size: int, horizon: int) -> None:
     rows = {
         start: {
             f"{LABELS[str(rule)]}, {what}": value
-            for rule, losses in some.groupby("policy", sort=False).loss
+            for rule, losses in runs.groupby("policy", sort=False).loss
             for what, value in (("mean", _format_loss(losses)), ("largest", f"{losses.max():.4%}"))
         }
-        for start, some in frame.groupby("start", sort=False)
+        for start, runs in frame.groupby("start", sort=False)
     }
     save_table(
         "lagrangian-index-starts",

@@ -68,9 +68,9 @@ def survey(sizes: Sequence[int], discount: float, arms: int, seed: int) -> pd.Da
     counted apart.
     """
     rows = []
-    for place, kind in enumerate(KINDS):
+    for kind_number, kind in enumerate(KINDS):
         for states in sizes:
-            rng = np.random.default_rng([seed, place, states])
+            rng = np.random.default_rng([seed, kind_number, states])
             none = hidden = 0
             for _ in range(arms):
                 try:
@@ -90,9 +90,9 @@ def find_unindexable(states: int, discount: float, seed: int) -> tuple[Arm, Inde
     rng = np.random.default_rng([seed, 17])
     for _ in range(MOST_DRAWS):
         arm = draw_arm("walk", states, rng)
-        found = certify_indexability(arm, discount)
-        if not found.holds:
-            return arm, found
+        certificate = certify_indexability(arm, discount)
+        if not certificate.holds:
+            return arm, certificate
     raise NotConverged(f"none of {MOST_DRAWS} arms of {states} states lacks an index")
 
 
@@ -107,10 +107,10 @@ def advantage(arm: Arm, discount: float, subsidy: float) -> Floats:
     return worth[1] - worth[0]
 
 
-def lines(arm: Arm, discount: float, found: Indexability) -> pd.DataFrame:
+def lines(arm: Arm, discount: float, certificate: Indexability) -> pd.DataFrame:
     """Return the advantages of all states over subsidies around those of the witness."""
-    assert found.witness is not None
-    _, low, high = found.witness
+    assert certificate.witness is not None
+    _, low, high = certificate.witness
     room = 1.5 * (high - low)
     subsidies = np.linspace(low - room, high + room, 181)
     table = np.array([advantage(arm, discount, subsidy) for subsidy in subsidies])
@@ -163,12 +163,12 @@ def _arms_of(
     for _ in range(MOST_DRAWS):
         arm = draw_arm(kind, states, rng)
         try:
-            found = certify_indexability(arm)
+            certificate = certify_indexability(arm)
         except NotConverged:
             continue
-        if found.holds == (family == "index"):
+        if certificate.holds == (family == "index"):
             chosen.append(arm)
-            tables.append(found.index)
+            tables.append(certificate.index)
         if len(chosen) == arms:
             return chosen, tables
     raise NotConverged(f"{MOST_DRAWS} draws did not give {arms} arms with {family}")
@@ -199,10 +199,10 @@ def save_shares(table: pd.DataFrame, arms: int) -> None:
         save_value(id, float(worst.share), interval=interval, replications=arms)
 
 
-def save_witness(found: Indexability) -> None:
+def save_witness(certificate: Indexability) -> None:
     """Save the state and the subsidies of the arm that is drawn."""
-    assert found.witness is not None
-    state, low, high = found.witness
+    assert certificate.witness is not None
+    state, low, high = certificate.witness
     facts = {"state": state + 1, "passive-at": low, "active-at": high}
     save_values("restart-any-arm", facts)
 
@@ -210,8 +210,8 @@ def save_witness(found: Indexability) -> None:
 def losses(played: pd.DataFrame) -> pd.DataFrame:
     """Return the mean loss of each kind, family and policy, with its interval over the sets."""
     rows = []
-    for (kind, family, policy), each in played.groupby(["kind", "family", "policy"], sort=False):
-        mean = Estimate.of(each.loss)
+    for (kind, family, policy), runs in played.groupby(["kind", "family", "policy"], sort=False):
+        mean = Estimate.of(runs.loss)
         rows.append((kind, family, policy, mean.value, mean.low, mean.high, mean.replications))
     columns = ["kind", "family", "policy", "loss", "low", "high", "sets"]
     return pd.DataFrame(rows, columns=columns)
@@ -285,10 +285,10 @@ def draw_survey(table: pd.DataFrame, arms: int) -> None:
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)
         for kind, colour, marker in zip(KINDS, COLOURS, "os^", strict=False):
-            part = table[table.kind == kind]
-            around = np.abs(part[["low", "high"]].to_numpy().T - part.share.to_numpy())
+            shares = table[table.kind == kind]
+            around = np.abs(shares[["low", "high"]].to_numpy().T - shares.share.to_numpy())
             axis.errorbar(
-                part.states, 100 * part.share, yerr=100 * around, marker=marker, color=colour,
+                shares.states, 100 * shares.share, yerr=100 * around, marker=marker, color=colour,
                 capsize=2, label=kind,
             )  # fmt: skip
         axis.set(xlabel="states of the arm", ylabel="arms without an index (%)", ylim=(-1, None))
@@ -307,20 +307,20 @@ def draw_survey(table: pd.DataFrame, arms: int) -> None:
     )
 
 
-def draw_lines(frame: pd.DataFrame, found: Indexability) -> None:
+def draw_lines(frame: pd.DataFrame, certificate: Indexability) -> None:
     """Draw the advantage of activity of each state over the subsidy for passivity."""
-    assert found.witness is not None
-    state, low, high = found.witness
+    assert certificate.witness is not None
+    state, low, high = certificate.witness
     at = frame[frame.state == state + 1].set_index("subsidy").advantage
     near = at[(at.index >= 2 * low - high) & (at.index <= 2 * high - low)].abs().max()
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)
-        for number, each in frame.groupby("state"):
+        for number, curve in frame.groupby("state"):
             back = number == state + 1
             look = {"color": COLOURS[0], "linewidth": 2.4} if back else {"color": "grey", "lw": 1}
             axis.plot(
-                each.subsidy, each.advantage, label=f"state {number}" if back else None, **look
+                curve.subsidy, curve.advantage, label=f"state {number}" if back else None, **look
             )
         axis.axhline(0.0, color=ink(), linewidth=0.8)
         for subsidy in (low, high):

@@ -226,10 +226,10 @@ def compare_traces(
         for parts in (kinds.values(), [trace])
     ]
     least = find_least_p(surrogates)
-    found = [find(first, largest[0] <= least), find(again, largest[1] <= least)]
+    outcomes = [find(first, largest[0] <= least), find(again, largest[1] <= least)]
     frame = pd.DataFrame(
         [
-            (text, *("holds" if each[name] else "does not hold" for each in found))
+            (text, *("holds" if findings[name] else "does not hold" for findings in outcomes))
             for name, text in FINDINGS.items()
         ],
         columns=[
@@ -243,7 +243,7 @@ def compare_traces(
         frame.set_index("finding"),
         "What holds on each of two traces, at the same budgets, periods and half-life.",
     )
-    same = sum(found[0][name] == found[1][name] for name in FINDINGS)
+    same = sum(outcomes[0][name] == outcomes[1][name] for name in FINDINGS)
     facts: dict[str, float | bool] = {"findings": len(FINDINGS), "same": same, "own-second": own}
     facts |= {"second-sources": len(trace)}
     save_values("publications", facts)
@@ -270,11 +270,11 @@ def assume_half_lives(trace: Trace, begin: int, end: int, seed: int) -> dict[str
 # Values and tables
 
 
-def tabulate_data(kinds: Mapping[str, Trace], whole: Trace) -> pd.DataFrame:
+def tabulate_data(kinds: Mapping[str, Trace], both: Trace) -> pd.DataFrame:
     """Return sources, items, period and inequality of the trace, and of its parts if it has any."""
     is_own = "own" in kinds
     rows = {}
-    for name, trace in (kinds if is_own else {**kinds, "both": whole}).items():
+    for name, trace in (kinds if is_own else {**kinds, "both": both}).items():
         counts = np.sort(trace.counts(trace.begin, trace.end))[::-1]
         rows[KINDS.get(name, name)] = {
             "sources": len(trace),
@@ -285,7 +285,7 @@ def tabulate_data(kinds: Mapping[str, Trace], whole: Trace) -> pd.DataFrame:
             "largest": int(counts[0]),
             "share of the busiest ten": f"{counts[:10].sum() / counts.sum():.0%}",
         }
-    save_values("publications", {"both-sources": len(whole), "own-first": is_own})
+    save_values("publications", {"both-sources": len(both), "own-first": is_own})
     return pd.DataFrame(rows).T
 
 
@@ -505,9 +505,9 @@ def vary_half_lives(
             "oracle": other.by_age(WhittlePolicy(other.sources(other.tested))),
             "feed": replay_observing(other),
         }
-        found = {key: measure_ratio(o.weeks, base, weights) for key, o in others.items()}
-        ratios[rule] = {key: ratio for key, (ratio, _, _) in found.items()}
-        rows[rule] = {LABELS[key]: format_interval(*numbers) for key, numbers in found.items()}
+        estimates = {key: measure_ratio(o.weeks, base, weights) for key, o in others.items()}
+        ratios[rule] = {key: ratio for key, (ratio, _, _) in estimates.items()}
+        rows[rule] = {LABELS[key]: format_interval(*numbers) for key, numbers in estimates.items()}
     _save_half_lives(pd.DataFrame(ratios).T)
     return pd.DataFrame(rows).T.rename_axis("half-life")
 

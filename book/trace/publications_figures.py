@@ -66,29 +66,29 @@ def draw_poisson(kinds: Mapping[str, Trace], seed: int) -> None:
         for row, (kind, trace) in enumerate(kinds.items())
     }
     data = []
-    for kind, found in measured.items():
-        data += [(kind, "fano", w, m) for w, m in zip(WINDOWS, found.fano, strict=True)]
-        survival = zip(grid, found.survival, strict=True)
+    for kind, statistics in measured.items():
+        data += [(kind, "fano", w, m) for w, m in zip(WINDOWS, statistics.fano, strict=True)]
+        survival = zip(grid, statistics.survival, strict=True)
         data += [(kind, "gaps longer", f"{x:.4g}", y) for x, y in survival]
-        data += [(kind, "share of the hour", str(h), s) for h, s in enumerate(found.hours)]
-        data += [(kind, "drift", f"{b:g}", s) for b, s in zip(bins, found.drift, strict=False)]
+        data += [(kind, "share of the hour", str(h), s) for h, s in enumerate(statistics.hours)]
+        data += [(kind, "drift", f"{b:g}", s) for b, s in zip(bins, statistics.drift, strict=False)]
 
     def draw(figure: Figure) -> pd.DataFrame:
         fano, gaps, hours, drift = panels = add_panels(figure, 4, 2)
-        first, found = next(iter(measured.items()))
-        null = found.drift_of_surrogates
+        first, statistics = next(iter(measured.items()))
+        null = statistics.drift_of_surrogates
         drift.stairs(100 * null, bins, color=ink(), label=f"{KINDS[first]}, surrogates")
         looks = zip(COLOURS, ("--", "-"), measured.items(), strict=False)
-        for colour, style, (kind, found) in looks:
+        for colour, style, (kind, statistics) in looks:
             look = {"color": colour, "label": KINDS[kind]}
             band = {"color": colour, "alpha": 0.3, "linewidth": 0}
-            fano.plot(list(WINDOWS), found.fano, "o-", **look)
-            fano.fill_between(range(len(WINDOWS)), *found.fano_of_surrogates, **band)
-            gaps.plot(grid, found.survival, linestyle=style, **look)
-            hours.step(np.arange(24), 100 * found.hours, where="mid", **look)
-            low, high = 100 * found.hours_of_surrogates
+            fano.plot(list(WINDOWS), statistics.fano, "o-", **look)
+            fano.fill_between(range(len(WINDOWS)), *statistics.fano_of_surrogates, **band)
+            gaps.plot(grid, statistics.survival, linestyle=style, **look)
+            hours.step(np.arange(24), 100 * statistics.hours, where="mid", **look)
+            low, high = 100 * statistics.hours_of_surrogates
             hours.fill_between(np.arange(24), low, high, step="mid", **band)
-            drift.stairs(100 * found.drift, bins, **look)
+            drift.stairs(100 * statistics.drift, bins, **look)
         fano.axhline(1, color=ink(), linewidth=0.8)
         fano.set(ylim=(0, None), ylabel="variance / mean of counts", xlabel="window")
         gaps.plot(grid, np.exp(-grid), color=ink(), linewidth=0.8, label="exponential")
@@ -271,8 +271,10 @@ def draw_objectives(
                 xscale="log",
                 ylim=(0, 1.2 * rows_of_size["value"].iloc[0]),
             )
-            shown = table["penalty"][table["policy"].isin(markers)]
-            axis.set_xlim(min(0.004, 0.8 * shown[shown > 0].min()), max(2.0, 1.2 * shown.max()))
+            penalties = table["penalty"][table["policy"].isin(markers)]
+            axis.set_xlim(
+                min(0.004, 0.8 * penalties[penalties > 0].min()), max(2.0, 1.2 * penalties.max())
+            )
             axis.xaxis.set_minor_formatter("")
             axis.set_title(f"{every[size].budget} an hour")
         figure.supylabel("value / index")

@@ -308,12 +308,14 @@ def compute_promises(setting: Experiment, hours: Sequence[int], weeks: int) -> p
     for period in hours:
         trial = replace(setting, budget=1, period=period * HOUR)
         sources, length = trial.sources(trial.trained), weeks * WEEK // trial.period
-        whole = relaxed_bound(sources, 1)[0]
-        left = 1.0 - calendar_cost(sources, 1, 0.125) / whole
-        most = float(sources.u_star.sum()) / length / whole
+        bound = relaxed_bound(sources, 1)[0]
+        promise = 1.0 - calendar_cost(sources, 1, 0.125) / bound
+        most = float(sources.u_star.sum()) / length / bound
         loss = max(block_loss(sources, 1, share, length) for share in (0.0, 0.125))
-        share = loss / length / whole
-        rows.append((period, left, most, share, max(left - most, 0.0), max(left - share, 0.0)))
+        share = loss / length / bound
+        rows.append(
+            (period, promise, most, share, max(promise - most, 0.0), max(promise - share, 0.0))
+        )
     names = [
         "hours a visit", "V(7/8)", "blocks lose at most", "blocks lose, computed",
         "promise", "promise, computed",

@@ -567,7 +567,7 @@ class Frontier:
         self._hosts.count_refusals((self._host[o.source], o.status) for o in outcomes if o.status)
         for outcome in outcomes:
             self._hosts.note(self._host[outcome.source], outcome, self.epoch)
-            source, rest = outcome.source, self._hosts.epochs(outcome.rest)
+            source, pause = outcome.source, self._hosts.epochs(outcome.rest)
             self.kind[source] = outcome.kind
             if outcome.kind == FOUND:
                 self.failures[source] = 0
@@ -577,10 +577,10 @@ class Frontier:
                 self.failures[source] += 1
                 wait = min(2 ** min(int(self.failures[source]) - 1, 62), self.patience)
                 day = self._hosts.epochs(DAY) if outcome.kind == FORBIDDEN else 0
-                rest = max(rest, wait, day)
+                pause = max(pause, wait, day)
                 if outcome.kind == GONE:
-                    rest = max(rest, math.ceil(min(GONE_AGAIN / self.seconds, NEVER // 2)))
-            self.rest_until[source] = self.epoch + rest
+                    pause = max(pause, math.ceil(min(GONE_AGAIN / self.seconds, NEVER // 2)))
+            self.rest_until[source] = self.epoch + pause
 
 
 def _ages(name: str, ages: int | ArrayLike, size: int) -> Arms:

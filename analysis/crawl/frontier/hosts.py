@@ -70,10 +70,10 @@ class Hosts:
         """Update the delay and the rest of a host after a fetch in an epoch."""
         if outcome.delay is not None:
             self.delay[host] = min(outcome.delay, self._longest)
-        rest = self.epochs(outcome.host_rest)
+        wait = self.epochs(outcome.host_rest)
         if outcome.kind != FORBIDDEN:  # otherwise only robots.txt was requested
-            rest = max(rest, self.epochs(self.delay.get(host, 0.0)), 1)
-        self.free[host] = max(self.free.get(host, 0), epoch + rest)
+            wait = max(wait, self.epochs(self.delay.get(host, 0.0)), 1)
+        self.free[host] = max(self.free.get(host, 0), epoch + wait)
 
     def count_refusals(self, answered: Iterable[tuple[str, int]]) -> None:
         """Count an epoch of each host that refused in it; another answer ends the row.

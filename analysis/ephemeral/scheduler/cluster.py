@@ -118,9 +118,9 @@ class Actors:
             for part, (call, given) in enumerate(zip(calls, arguments, strict=True))
         ]
 
-    def call_one(self, part: int, method: str, *given: Any) -> Any:
+    def call_one(self, part: int, method: str, *arguments: Any) -> Any:
         """Call a method of one part and wait for the answer, which is not None."""
-        return self._answer(part, self._call(part, method, given), method, given)
+        return self._answer(part, self._call(part, method, arguments), method, arguments)
 
     def worker(self, part: int) -> str:
         """Return the address of the worker that a part runs on."""
@@ -133,15 +133,15 @@ class Actors:
         where = {"workers": workers, "allow_other_workers": True} if workers else {}
         return submit(*self.actor(part), actor=True, pure=False, **where)
 
-    def _call(self, part: int, method: str, given: tuple[Any, ...]) -> Any:
+    def _call(self, part: int, method: str, arguments: tuple[Any, ...]) -> Any:
         """Return the future answer of a part; None if the part is lost."""
         try:
             actor = self._futures[part].result(timeout=self._patience)
-            return getattr(actor, method)(*given)
+            return getattr(actor, method)(*arguments)
         except (OSError, RuntimeError):  # raised by an actor whose worker has died
             return None
 
-    def _answer(self, part: int, call: Any, method: str, given: tuple[Any, ...]) -> Any:
+    def _answer(self, part: int, call: Any, method: str, arguments: tuple[Any, ...]) -> Any:
         """Wait for an answer; if the part is lost, restart it and call it again."""
         for _ in range(RETRIES):
             if (answer := self._wait(part, call)) is not None:
@@ -149,7 +149,7 @@ class Actors:
             self._futures[part].cancel()
             self._futures[part] = self._begin(part)
             self.on_restart(part)
-            call = self._call(part, method, given)
+            call = self._call(part, method, arguments)
         raise WorkerLost(f"part {part} could not be restarted in {RETRIES} trials")
 
     def _wait(self, part: int, call: Any) -> Any:

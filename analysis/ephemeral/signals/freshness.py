@@ -140,15 +140,15 @@ def ping_probabilities(ping_rate: ArrayLike, importance: ArrayLike, budget: floa
         return np.ones_like(rate)
     # A page is followed always from the price m / rate down; each further one frees no more.
     order = np.argsort(-np.divide(weight, rate, out=np.full_like(rate, np.inf), where=rate > 0))
-    probability, left, weights = np.zeros_like(rate), budget, float(weight.sum())
-    for place, page in enumerate(order.tolist()):
-        if left * weight[page] < weights * rate[page] or weights <= 0:
-            rest = order[place:]
+    probability, remaining, weights = np.zeros_like(rate), budget, float(weight.sum())
+    for rank, page in enumerate(order.tolist()):
+        if remaining * weight[page] < weights * rate[page] or weights <= 0:
+            pinged = order[rank:]
             if weights > 0:
-                probability[rest] = left * weight[rest] / weights / rate[rest]
+                probability[pinged] = remaining * weight[pinged] / weights / rate[pinged]
             break
         probability[page] = 1.0
-        left, weights = left - rate[page], weights - weight[page]
+        remaining, weights = remaining - rate[page], weights - weight[page]
     return np.clip(probability, 0.0, 1.0)
 
 
@@ -271,9 +271,9 @@ class ExpectedContentPolicy:
 
     def select(self, observation: Observation, budget: int, rng: Rng = None) -> Ints:
         """Return the sources of largest index."""
-        seen = _with_pings(observation)
-        silent = -np.expm1(-self.signals.sources.decay * seen.age) * self.signals.unannounced
-        worth = silent + self.signals.jump * seen.discounted
+        pinged = _with_pings(observation)
+        silent = -np.expm1(-self.signals.sources.decay * pinged.age) * self.signals.unannounced
+        worth = silent + self.signals.jump * pinged.discounted
         return top(whittle_index(self.signals.sources, worth), budget)
 
 
@@ -309,8 +309,8 @@ class FreshnessPolicy:
 
     def select(self, observation: Observation, budget: int, rng: Rng = None) -> Ints:
         """Return the sources of largest value."""
-        seen = _with_pings(observation)
-        return top(self.values(seen.age, seen.pings), budget)
+        pinged = _with_pings(observation)
+        return top(self.values(pinged.age, pinged.pings), budget)
 
 
 class LambdaCrawlPolicy:
