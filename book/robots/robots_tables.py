@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis.mdp import policy_iteration
 from analysis.robots.controlled.control import RobotControl, without_cap
@@ -23,7 +24,19 @@ from analysis.robots.controlled.queue import uniformised
 from analysis.robots.mm1k import critical_gamma, optimal_robots, static_cost
 from analysis.robots.printed import STEP, TOLERANCE, ReferenceRuns, every_reference
 from book.robots.shared import Key, cell_id, list_printed_rows, read_gamma
-from scorecard import NONE, Claim, claim, is_document_run, save_data, save_table, save_value
+from scorecard import (
+    COLOURS,
+    NONE,
+    Claim,
+    add_legend,
+    add_panels,
+    claim,
+    is_document_run,
+    save_data,
+    save_figure,
+    save_table,
+    save_value,
+)
 from scorecard.prints import printed_number, printed_rows
 from scorecard.verdicts import judge
 
@@ -522,3 +535,38 @@ def _section_4(results: Results) -> list[Claim]:
         claim("D-tol", results.tolerance),
         claim("D-intuition", cheaper == rows and between == len(capped), numbers=intuition),
     ]
+
+
+def draw_savings(results: Results) -> None:
+    """Draw what control saves in each row of the two tables."""
+    data = compute_savings(results)
+    most = data.groupby("table")["saving"].max()
+    comparison = (
+        "Without a cap control saves more in every row: it keeps spare robots for the moments "
+        "when the queue runs empty."
+    )
+    weights = data["gamma"] / [critical_gamma(k, results.service_rate) for k in data["K"]]
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for mark, colour, (table, label) in zip("os", COLOURS, TABLES.items(), strict=False):
+            of_table = data["table"] == table
+            look = {"color": colour, "markersize": 5, "label": label}
+            axis.plot(weights[of_table], 100 * data["saving"][of_table], mark, **look)
+        axis.axvline(1, color="grey", linewidth=0.8)
+        axis.set(xlabel="γ / γ(K)", ylabel="saving of control over a fixed number (%)")
+        axis.set_ylim(0, 115)
+        add_legend(figure)
+        return data
+
+    save_figure(
+        "robots-tables-saving",
+        draw,
+        caption="Share of the static cost that control saves, for every row of the two tables, "
+        "against the weight of starvation in units of its critical value. "
+        + comparison
+        * saves_more_uncapped(results),
+        instances="robots-tables-cells",
+        alt="Points, one a row of each table. With at most the fixed number of robots control "
+        f"saves up to {most['t1']:.1%}; without a cap up to {most['t2']:.1%}.",
+    )
