@@ -151,24 +151,6 @@ class Text:
         return f"{{number}}`{text} <{source}>`" if self.for_sphinx else text
 
 
-def fill_page(
-    text: str,
-    page: str,
-    record: Mapping[str, Any],
-    printed: Mapping[str, str],
-    *,
-    document: bool = False,
-) -> tuple[str, dict[str, str]]:
-    """Return the filled Markdown of a page, and each number's text by its name in the page's HTML.
-
-    `record`: the page's ``record.json``; `printed`: what the documents print, by row. The names are
-    those of the attribute ``data-value``: the id and the format, ``four-sources-long-run:.2f``.
-    """
-    computed = {claim["id"]: claim.get("value") for claim in record["claims"]}
-    texts = Text({page: record["values"]}, computed, printed, document=document)
-    return texts.fill(text, page), texts.filled
-
-
 def fill_notebook(texts: Text, notebook: Any, page: str) -> Any:
     """Return a notebook with its Markdown filled; a false condition also leaves out code cells."""
     marked = "".join(

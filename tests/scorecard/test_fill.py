@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from scorecard.fill import FillError, Text, fill_notebook, fill_page
+from scorecard.fill import FillError, Text, fill_notebook
 
 VALUES = {
     "page-reward": {"value": 2.456, "interval": [2.4, 2.512], "replications": 8},
@@ -86,13 +86,12 @@ def test_missing_or_malformed_number_is_refused(template):
 
 
 def test_page_is_filled_from_its_record():
-    record = {"values": VALUES, "claims": [{"id": "X-1", "value": 260.3856}]}
+    texts = Text({"part/page": VALUES}, {"X-1": 260.3856}, {"X-1": "254.66"}, document=False)
     template = (
         "{{ v.reward | fmt('.1f') }}, {{ computed('X-1', '.0f') }}{% if document %}!{% endif %}"
     )
-    text, numbers = fill_page(template, "part/page", record, {"X-1": "254.66"})
-    assert text == "2.5, 260"
-    assert numbers == {"page-reward:.1f": "2.5", "X-1:.0f": "260"}
+    assert texts.fill(template, "part/page") == "2.5, 260"
+    assert texts.filled == {"page-reward:.1f": "2.5", "X-1:.0f": "260"}
 
 
 def test_condition_spans_cells():
