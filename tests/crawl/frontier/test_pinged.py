@@ -116,6 +116,7 @@ def test_honest_hub_earns_more():
     assert found.low > 0
 
 
+@pytest.mark.sampled
 def test_honest_hub_earns_more_at_a_price():
     """The Lagrangian index by content stands beside that by age: no ping takes every place."""
     found = gain(KINDS, [HONEST], seeds=4, hours=500, policy="priced")
