@@ -2,7 +2,8 @@
 
 Everything that is fitted or chosen comes from [begin, split); rewards count in [split, end). The
 same visits are replayed from several starting phases, spread over a day and over an epoch, because
-the phase changes a ratio by one or two per cent. Rewards are kept by week, for the bootstrap.
+the phase changes a ratio by one or two per cent. Rewards are kept by week, for the bootstrap. First
+come the arrival rates from a training period, and the intervals of a ratio.
 """
 
 from __future__ import annotations

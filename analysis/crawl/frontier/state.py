@@ -1,4 +1,4 @@
-"""Outcomes of fetches, and the state of sources and hosts between two epochs."""
+"""Outcomes of fetches, and the state of sources, hosts and policies between two epochs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a timetable loses at most, before one is made: constants of the grids.
+"""What a timetable loses at most, before one is made, and what any policy earns at most.
 
 For neighbouring gaps p < q <= R p the loss at a gap g between them is 1 - L(g)/X(g), L the chord of
 X from p to q, and its supremum over all decay rates and gaps is eta(R). A family of gaps m 2^j

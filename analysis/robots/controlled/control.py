@@ -13,7 +13,7 @@ decisions minimise the same function, so that one table ``policy[q, r]`` serves 
 left, r robots are active without the one in question; is it (re)started?  For robots that work each
 for itself the optimal table is a switching curve (`analysis.robots.curve`).
 
-`RobotControl.solve` runs the policy iteration above, whose gains have their relative
+`RobotControl.solve` runs the policy iteration of `optimal_policy`, whose gains have their relative
 accuracy however small they are.  `analysis.mdp` solves the same model in its general form
 (`queue.uniformised`), to the accuracy of its residual.
 """
