@@ -61,10 +61,24 @@ def files(folder):
 
 
 def test_figure_is_set_of_files(start_run):
-    folder = start_run()
-    save()
+    """Of the data to twelve digits, of what it was drawn from, and of no date or place."""
+    folder = start_run(notebook="part/page", parameters={"budget": 2})
+    save(caption="Two\n  lines.", alt=" A\nline. ")
+    found = files(folder)
     ends = (*FORMATS, *VARIANTS, "csv", "json")
-    assert set(files(folder)) == {f"page-curve.{end}" for end in ends}
+    assert set(found) == {f"page-curve.{end}" for end in ends}
+    read = pd.read_csv(folder / "figures/page-curve.csv")
+    pd.testing.assert_frame_equal(read, DATA, rtol=1e-11)
+    description = json.loads(found["page-curve.json"])
+    assert description["notebook"] == "part/page"
+    assert description["parameters"] == {"budget": 2}
+    assert description["caption"] == "Two lines."
+    assert description["alt"] == "A line."
+    assert {"numpy", "scipy", "matplotlib", "pandas", "python"} <= set(description["versions"])
+    for name, content in found.items():
+        assert str(folder).encode() not in content, name
+        assert b"CreationDate" not in content, name
+        assert b"<dc:date>" not in content, name
 
 
 def test_same_inputs_give_same_bytes(start_run):
@@ -107,46 +121,11 @@ def test_layout_is_rounded(start_run, monkeypatch):
     assert drawn[0] == drawn[1]
 
 
-def test_other_data_give_other_bytes(start_run):
-    first = start_run("first")
-    save()
-    second = start_run("second")
-    save(data=DATA * 2)
-    assert files(first)["page-curve.csv"] != files(second)["page-curve.csv"]
-
-
-def test_files_hold_no_date(start_run):
-    folder = start_run()
-    save()
-    for name, content in files(folder).items():
-        assert str(folder).encode() not in content, name
-        assert b"CreationDate" not in content, name
-        assert b"<dc:date>" not in content, name
-
-
-def test_the_csv_is_the_data(start_run):
-    folder = start_run()
-    save()
-    read = pd.read_csv(folder / "figures/page-curve.csv")
-    pd.testing.assert_frame_equal(read, DATA, rtol=1e-11)
-
-
 def test_data_may_be_mapping(start_run):
     folder = start_run()
     save(data={"x": np.arange(3), "name": ["a", "b, c", 'd"']})
     read = pd.read_csv(folder / "figures/page-curve.csv")
     assert list(read["name"]) == ["a", "b, c", 'd"']
-
-
-def test_description_names_origin(start_run):
-    folder = start_run(notebook="part/page", parameters={"budget": 2})
-    save(caption="Two\n  lines.", alt=" A\nline. ")
-    description = json.loads((folder / "figures/page-curve.json").read_text())
-    assert description["notebook"] == "part/page"
-    assert description["parameters"] == {"budget": 2}
-    assert description["caption"] == "Two lines."
-    assert description["alt"] == "A line."
-    assert {"numpy", "scipy", "matplotlib", "pandas", "python"} <= set(description["versions"])
 
 
 @pytest.mark.parametrize("name", ["alt", "caption"])
@@ -168,19 +147,15 @@ def test_a_malformed_id_is_refused(start_run, id):
 
 
 def test_an_id_is_used_once(start_run):
+    """And remains free where the data of a figure are refused."""
     start_run()
+    for data in (pd.DataFrame(), {"x": []}, {}):
+        with pytest.raises(ValueError, match="data of the figure"):
+            save(data=data)
     save()
     with pytest.raises(ValueError, match="'page-curve' is taken"):
         save()
     save(id="page-other")
-
-
-@pytest.mark.parametrize("data", [pd.DataFrame(), {"x": []}, {}])
-def test_a_figure_without_data_is_refused(start_run, data):
-    start_run()
-    with pytest.raises(ValueError, match="data of the figure"):
-        save(data=data)
-    save()  # the id is still free
 
 
 def test_figure_shown_by_hand_only(start_run, monkeypatch, tmp_path):
