@@ -23,7 +23,7 @@ import nbformat
 import yaml
 from PIL import Image
 
-from scorecard.browser.bundle import write_bundle
+from scorecard.browser.bundle import read_trials, write_bundle
 from scorecard.browser.runtime import FOLDER as RUNTIME
 from scorecard.collate import DATA, Collation, collect_texts, list_errata
 from scorecard.files import (
@@ -191,6 +191,7 @@ def _stage_data(collation: Collation, stage: Path, extra: Mapping[str, Any] | No
     common = {
         "runs": runs,
         "builds": read_statistics(),
+        "trials": read_trials(),
         "machine": _describe_machine(collation),
         "repository": repository_address(),
         "edition": asdict(edition)

@@ -56,7 +56,7 @@ _KIT = (
     "browser/exact.py", "browser/form.py", "browser/imports.py", "browser/run.py",
     "running/__init__.py", "running/relations.py",
 )  # fmt: skip
-#: Seconds of pages in a browser, measured or at least, or why it cannot run one.
+#: Seconds and same bytes of pages in a browser, or why it cannot run one.
 TRIALS = BOOK / "profiles" / "browser.csv"
 
 
@@ -143,7 +143,8 @@ def describe_page(notebook: Notebook, collation: Collation) -> dict[str, Any]:
         "parameters": [asdict(parameter) for parameter in notebook.parameters.values()],
         "relations": [{"text": r.text, "reason": r.reason} for r in notebook.relations],
         "documents": notebook.resolve(paper),
-        "unavailable": find_unavailable(notebook.name),
+        "unavailable": read_trials().get(notebook.name, {}).get("unavailable", ""),
+        "differs": read_trials().get(notebook.name, {}).get("differs", ""),
         "policies": bool(_POLICIES.search(code)),
         "files": [name for name in FILES if name in notebook.parameters],
         "largest_file": LARGEST_FILE,
@@ -201,26 +202,23 @@ def describe_run(collation: Collation, page: str) -> dict[str, Any]:
             if product["notebook"] == page
         },
         "seconds": find_seconds(Path(page).name, collation.profile),
-        "at_least": find_seconds(Path(page).name, collation.profile, "at_least"),
     }
 
 
 @cache
-def read_trials() -> list[dict[str, str]]:
-    """Return what pages were found to need in a browser: seconds by profile, or why none can."""
-    with TRIALS.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def read_trials() -> dict[str, dict[str, str]]:
+    """Return what pages were found to need in a browser, by page.
 
-
-def find_seconds(page: str, profile: str, column: str = "seconds") -> float | None:
-    """Return the measured seconds of a page with the parameters of a profile, or None.
-
-    `column` ``at_least`` has the seconds after which a run that had not ended was stopped.
+    ``seconds`` with the parameters of ``profile``, how many values, claims and files were
+    ``compared`` with a build by compiled code and had the ``same`` bytes, why others ``differ``;
+    or why a browser cannot run the page (``unavailable``). Cells without an answer are empty.
     """
-    tried = (row for row in read_trials() if (row["page"], row["profile"]) == (page, profile))
-    return next((float(row[column]) for row in tried if row[column]), None)
+    with TRIALS.open(encoding="utf-8", newline="") as file:
+        return {row["page"]: row for row in csv.DictReader(file)}
 
 
-def find_unavailable(page: str) -> str:
-    """Return why a browser cannot run a page; empty if it can."""
-    return next((row["unavailable"] for row in read_trials() if row["page"] == page), "")
+def find_seconds(page: str, profile: str) -> float | None:
+    """Return the measured seconds of a page with the parameters of a profile, or None."""
+    trial = read_trials().get(page, {})
+    measured = trial.get("profile") == profile and trial["seconds"]
+    return float(measured) if measured else None

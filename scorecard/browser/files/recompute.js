@@ -65,7 +65,7 @@ document.addEventListener("DOMContentLoaded", () => {
       return;
     }
     build();
-    if ("small" in Object.fromEntries(query)) fill("quick");
+    if (query.get("recompute") === "small" && page.profiles.quick) fill("quick");
     page.parameters.forEach(({ name: key }) => { if (query.has(key) && fields[key]?.input.type !== "file") fields[key].input.value = query.get(key); });
   }
   details.addEventListener("toggle", open);
@@ -109,14 +109,15 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   const forecast = make("p", { class: "book-recompute-help" });
   function estimate() {
-    const { seconds, at_least: atLeast } = page.profiles[profileOf() || "paper"] || {};
+    const seconds = page.profiles[profileOf()]?.seconds, small = page.profiles.quick?.seconds;
     const bytes = site.runtime.files.reduce((total, file) => total + file.bytes, site.code.bytes);
     const where = local ? "from this site" : `from ${site.runtime.address}, each file checked by its SHA-256`;
     const load = worker ? "" : `First ${megabytes(bytes)} are loaded ${where}. `;
     const speed = Number(sessionStorage.getItem("recompute-speed"));
     const machine = speed ? "on this machine" : "on the machine on which pages were timed";
-    const run = seconds ? `The page takes about ${time(seconds * (speed || 1))} ${machine}${profileOf() ? "" : ", with the documents' parameters"}.`
-      : atLeast ? `The page takes more than ${time(atLeast * (speed || 1))} ${machine}: try smaller parameters first.` : "How long the page takes has not been measured.";
+    const run = seconds ? `The page takes about ${time(seconds * (speed || 1))} ${machine}.`
+      : small ? `How long the page takes with these parameters has not been measured: about ${time(small * (speed || 1))} ${machine} with the small ones, which you may try first.`
+        : "How long the page takes has not been measured.";
     forecast.textContent = load + run;
   }
 
@@ -139,7 +140,8 @@ sources = four_sources()
       return area;
     };
     const editable = page.cells.filter((cell) => !cell.tags.includes("parameters"));
-    const profiles = Object.keys(page.profiles).map((profile) => make("button", { type: "button", class: "book-recompute-button", click: () => fill(profile) },
+    const smallFirst = Object.keys(page.profiles).sort((profile) => (profile === "quick" ? -1 : 1));
+    const profiles = smallFirst.map((profile) => make("button", { type: "button", class: "book-recompute-button", click: () => fill(profile) },
       profile === "quick" ? "Small parameters" : "The documents' parameters"));
     const own = page.policies && make("details", {}, make("summary", {}, "Your own policy"),
       make("p", { class: "book-recompute-help" }, "Runs after the page's cells; its last line is shown below. An answer of more sources than the budget, of a mask, or of numbers that are no sources is refused."),
@@ -266,7 +268,7 @@ sources = four_sources()
     const lines = [`Done: ${seconds} s in Python.`];
     if (result.profile) {
       const what = result.profile === "quick" ? "the small parameters" : "the documents' parameters";
-      lines.push(same === all ? `With ${what}, the same bytes: ${all} of ${all}.` : `With ${what}, the same bytes: ${same} of ${all}; ${largest === null ? "" : `numbers differ by at most ${largest.toPrecision(2)}, relative to the largest of their column; `}what differs is listed.`);
+      lines.push(same === all ? `With ${what}, the same bytes: ${all} of ${all}.` : `With ${what}, the same bytes: ${same} of ${all}; ${largest === null ? "" : `numbers differ by at most ${largest.toPrecision(2)}, relative to the largest of their column; `}what differs is listed${page.differs ? `: ${page.differs}` : ""}.`);
       if (judged) lines.push(verdicts === judged ? `Verdicts unchanged: ${judged} of ${judged}.` : `Verdicts unchanged: ${verdicts} of ${judged}.`);
       const expected = page.profiles[result.profile].seconds;
       if (expected) sessionStorage.setItem("recompute-speed", result.seconds / expected);

@@ -136,9 +136,13 @@ def tables(tmp_path, monkeypatch):
     quick["bytes"] = {"results": 2_000_000, "pages": 3_456_789}
     full = {"seconds": {"page": 10}, "compilation": 0}
     builds = {"quick": quick, "full": full, "paper": {"repeated": {"again": 1, "all": 2}}}
+    trial = {
+        "profile": "quick", "seconds": "4.2", "compared": "3", "same": "2",
+        "differs": "an exponential", "unavailable": "",
+    }  # fmt: skip
     data = {
         "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
-        "verdicts": verdicts, "builds": builds,
+        "verdicts": verdicts, "builds": builds, "trials": {"page": trial},
         "machine": {"processor": "a | b", "threads": "1"},
         "edition": {"version": "0.1", "commit": "abc_1", "citation": "The book (2026)."},
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],
@@ -237,6 +241,9 @@ def test_page_tables_hold_results(tables):
     assert found["book-compilation"][0][1:] == [
         ["quick", "8", "3", "40%", "2.0", "3.5", "1 of 2"],
         ["full", "10", "0", "0%", "", "", "not tried"],
+    ]
+    assert found["book-browser"][0][1:] == [
+        ["part/page", "quick", "4.2", "2 of 3", "an exponential"],
     ]
     assert found["book-times"][0] == [
         [
