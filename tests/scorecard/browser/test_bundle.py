@@ -12,8 +12,6 @@ NOT_TIMED = {
     "at-scale",
     "lagrangian-index",
     "learners",
-    "learning-as-printed",
-    "learning-corrected",
     "newer-policies",
     "publications",
     "restart-myopic",
