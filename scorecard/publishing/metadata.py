@@ -290,23 +290,18 @@ _SUBJECTS = {
 }
 #: Greatest length of a description, in characters; search engines cut longer ones.
 _DESCRIPTION_LENGTH = 160
-#: Beginnings of the paragraphs that describe a page best, the best first.
-_SUMMARIES = ("The answer.", "What we find.")
+#: Beginning of the paragraph that describes a page best.
+_SUMMARY = "What we find."
 
 
 def describe_page(doctree: nodes.document) -> str:
-    """Return the beginning of a page's answer, or of its findings, or of its first paragraph."""
+    """Return the beginning of a page's finding, or else of its first paragraph."""
     texts = [
         " ".join(node.astext().split())
         for node in doctree.findall(nodes.paragraph)
         if isinstance(node.parent, nodes.section)  # no hint, card or note
     ]
-    summaries = [
-        text.removeprefix(beginning).strip()
-        for beginning in _SUMMARIES
-        for text in texts
-        if text.startswith(beginning)
-    ]
+    summaries = [text.removeprefix(_SUMMARY).strip() for text in texts if text.startswith(_SUMMARY)]
     return shorten_to_sentences(next(iter(summaries + texts), ""))
 
 

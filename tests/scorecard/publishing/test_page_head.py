@@ -134,7 +134,6 @@ def page_of(*paragraphs, note=""):
         ([], ""),
         (["One.\nTwo 0.5 of it."], "One. Two 0.5 of it."),
         (["Early.", ("What we find.", " Late. Later.")], "Late. Later."),
-        (["Early.", ("What we find.", " Late."), ("The answer.", " It pays.")], "It pays."),
         ([f"Short. {'X' * 159}."], "Short."),
         ([r"One. With \gamma it is two. Three."], "One. Three."),
         ([f"{'word ' * 80}."], f"{('word ' * 31).strip()} word…"),
