@@ -214,19 +214,9 @@ def _draw_tables(
     full = np.arange(states) >= last
     scaled = np.minimum(distribution, 1.0) * 2.0**64
     cut = np.where(full, np.uint64(2**64 - 1), np.minimum(scaled, 2.0**64 - 2048).astype(np.uint64))
-    guide = np.empty((len(arms), states + 1, CELLS), dtype=np.uint8)
-    _fill_guide(cut.reshape(-1, states), guide.reshape(-1, CELLS))
-    return guide, cut
-
-
-@njit
-def _fill_guide(cut, guide):  # type: ignore[no-untyped-def]
-    for row in range(cut.shape[0]):
-        y = 0
-        for cell in range(guide.shape[1]):
-            while cut[row, y] < np.uint64(cell) << np.uint64(56):
-                y += 1
-            guide[row, cell] = y
+    least = np.arange(CELLS, dtype=np.uint64) << np.uint64(56)
+    guide = [np.searchsorted(row, least) for row in cut.reshape(-1, states)]
+    return np.array(guide, dtype=np.uint8).reshape(len(arms), states + 1, CELLS), cut
 
 
 @njit(inline="always")
