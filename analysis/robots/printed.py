@@ -49,7 +49,6 @@ from analysis.checks import (
     shown,
 )
 from analysis.display import brief
-from analysis.kernel_cache import njit
 from analysis.mdp.chains import recurrent_classes
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
@@ -266,77 +265,51 @@ class ReferenceRuns:
         return int(self.updates[s, q, r]), float(self.cost[s, q, r])
 
 
-@njit
 def _next_event(h: Floats, arrival_rate: float, service_rate: float, event_rate: float) -> Floats:
     """Return E[h(x')] for each pair (q', r') that a state may be left with."""
-    _, levels, width = h.shape
-    ahead = np.empty((levels, width))
-    for q in range(levels):
-        for r in range(width):
-            served = service_rate / event_rate if q > 0 else 0.0
-            arrived = arrival_rate * r / event_rate
-            value = 0.0
-            if q > 0:
-                value += served * h[0, q, r]
-            if r > 0:
-                value += arrived * h[1, q, r]
-            if q > 0 or r > 0:
-                value += (1.0 - served - arrived) * h[2, q, r]
-            ahead[q, r] = value
+    served = np.full((h.shape[1], 1), service_rate / event_rate)
+    served[0] = 0.0  # an empty queue serves no page; h is 0 where no event can occur
+    arrived = arrival_rate * np.arange(h.shape[2]) / event_rate
+    ahead: Floats = served * h[0] + arrived * h[1] + (1.0 - served - arrived) * h[2]
     return ahead
 
 
-@njit
 def apply_operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) -> Floats:
     """Return T h on the whole state space; the entries outside stay 0."""
-    _, levels, width = h.shape
-    top = width - 1
-    event_rate = arrival_rate * top + service_rate
+    event_rate = arrival_rate * (h.shape[2] - 1) + service_rate
     ahead = _next_event(h, arrival_rate, service_rate, event_rate)
+    starved = np.zeros((h.shape[1], 1))
+    starved[0] = gamma
+    lost = np.zeros((h.shape[1], 1))
+    lost[-1] = event_rate
     image = np.zeros(h.shape)
-    for q in range(levels):
-        cost = gamma if q == 0 else 0.0
-        above = min(q + 1, levels - 1)
-        for r in range(width):
-            if q > 0:
-                started = ahead[q - 1, min(r + 1, top)]
-                if q == 1 and r == 0:
-                    image[0, q, r] = cost + started
-                else:
-                    image[0, q, r] = cost + min(ahead[q - 1, r], started)
-            if r > 0:
-                lost = event_rate if q == levels - 1 else 0.0
-                image[1, q, r] = cost + lost + min(ahead[above, r - 1], ahead[above, r])
-            if q > 0 or r > 0:
-                image[2, q, r] = cost + ahead[q, r]
+    # A served page: keep the robots or start one more; from (1, 0) one must start.
+    started = np.hstack([ahead[:-1, 1:], ahead[:-1, -1:]])
+    image[0, 1:] = np.minimum(ahead[:-1], started)
+    image[0, 1, 0] = started[0, 0]
+    # An arrived page: stop its robot or keep it; a full queue loses the page.
+    above = np.vstack([ahead[1:], ahead[-1:]])
+    image[1, :, 1:] = starved + lost + np.minimum(above[:, :-1], above[:, 1:])
+    image[2] = starved + ahead
+    image[2, 0, 0] = 0.0
     return image
 
 
-@njit
-def _settled(
-    old: Floats, new: Floats, states: Ints, at: int, first: int, tolerance: float, rounding: float
-) -> int:
-    """Return -1 if the stopping rule holds for a reference state, -2 if rounding hides whether.
+def _compare_changes(
+    old: Floats, new: Floats, at: Ints, states: Ints | slice, tolerance: float, rounding: float
+) -> tuple[Bools, Bools]:
+    """Return where the stopping rule of reference states fails at states, and where it holds.
 
-    Else return where it does not hold; the search begins at position `first`, where it failed the
-    last time.
+    Neither is true where rounding hides which.
     """
-    base, moved, verdict = old[at], new[at] - old[at], -1
-    for k in range(states.size):
-        position = (first + k) % states.size
-        x = states[position]
-        value, change = abs(old[x] - base), abs(new[x] - old[x] - moved)
-        if value <= rounding and change <= rounding:
-            continue
-        if change + rounding < tolerance * (value - rounding):
-            continue
-        if change - rounding >= tolerance * (value + rounding):
-            return position
-        verdict = -2
-    return verdict
+    value = np.abs(old[states] - old[at])
+    change = np.abs(new[states] - old[states] - (new[at] - old[at]))
+    holds = (value <= rounding) & (change <= rounding)
+    holds |= change + rounding < tolerance * (value - rounding)
+    fails = ~holds & (change - rounding >= tolerance * (value + rounding))
+    return fails, holds
 
 
-@njit
 def iterate(
     h: Floats, rates: tuple[float, float, float], states: Ints, references: Ints, step: float,
     tolerance: float, max_updates: int,
@@ -347,32 +320,34 @@ def iterate(
     rule holds, and T h(x_hat) there.  States have flat numbers; h is kept as for the first
     reference state.
     """
-    old, new = np.zeros(h.size), np.zeros(h.size)
+    flat = h.reshape(-1)
+    references = np.searchsorted(states, references)
     updates = np.full(references.size, -1)
-    failed = np.zeros(references.size, dtype=np.int64)
+    # The state at which each rule failed the last time is tried first: it mostly fails again.
+    failed = np.zeros(references.size, dtype=np.intp)
     cost = np.full(references.size, np.nan)
-    waiting, first = references.size, references[0]
+    waiting, first = np.arange(references.size), references[0]
     for update in range(1, max_updates + 2):
-        image = apply_operator(h, rates[0], rates[1], rates[2])
-        flat_image, flat = image.ravel(), h.ravel()
-        for k in range(references.size):
-            if updates[k] == update - 1:
-                cost[k] = flat_image[references[k]] - flat[references[k]]
-        if waiting == 0 or update > max_updates:
+        image = apply_operator(h, *rates)
+        old, moved = flat[states], image.reshape(-1)[states]
+        settled = updates == update - 1
+        cost[settled] = (moved - old)[references[settled]]
+        if waiting.size == 0 or update > max_updates:
             break
-        offset = flat_image[first] - flat[first]
         rounding = ROUNDING * np.abs(image).max()
-        for x in states:
-            old[x] = flat[x]
-            flat[x] = (1.0 - step) * old[x] + step * (flat_image[x] - offset)
-            new[x] = flat[x]
-        for k in range(references.size):
-            if updates[k] == -1:
-                at = references[k]
-                failed[k] = _settled(old, new, states, at, failed[k], tolerance, rounding)
-                if failed[k] < 0:
-                    updates[k] = update if failed[k] == -1 else -2
-                    waiting -= 1
+        new = (1.0 - step) * old + step * (moved - (moved[first] - old[first]))
+        flat[states] = new
+        at = references[waiting]
+        fails, _ = _compare_changes(old, new, at, failed[waiting], tolerance, rounding)
+        for k in waiting[~fails]:
+            fails, holds = _compare_changes(
+                old, new, references[k], slice(None), tolerance, rounding
+            )
+            if fails.any():
+                failed[k] = np.argmax(fails)
+            else:
+                updates[k] = update if holds.all() else -2
+        waiting = np.flatnonzero(updates == -1)
     return updates, cost
 
 
