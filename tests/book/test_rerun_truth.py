@@ -112,7 +112,7 @@ def reruns(request, site):
     asked = {
         (item.callspec.params.get("page"), item.callspec.params.get("number"))
         for item in request.session.items
-        if hasattr(item, "callspec")
+        if hasattr(item, "callspec") and "reruns" in item.fixturenames
     }
     jobs, builds = {}, {}
     for number, ordinal in enumerate(ORDINALS):
