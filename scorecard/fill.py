@@ -221,6 +221,11 @@ def _count_among(number: Number, total: Number) -> str:
     return number.text.write(words, number.source)
 
 
+def _write_range(low: Number, high: Number, style: str) -> str:
+    """Return two numbers as a range, or as one number if they are formatted alike."""
+    return low.text.write(format_range(low.value, high.value, style), f"{low.source}:{style}")
+
+
 def _write_tuples(value: Any) -> str:
     """Return a list of numbers in parentheses, as a state; a list of these in brackets."""
 
@@ -236,6 +241,7 @@ FILTERS = {
     "sets": lambda number, *names: _link("sets", number, *names),
     "follows": lambda number, *names: _link("follows", number, *names),
     "among": _count_among,
+    "to": _write_range,
     "pluralise": pluralise,
     "range": lambda ends, style: format_range(ends[0], ends[1], style),
     "plus_minus": lambda pair, decimals=2: format_plus_minus(pair[0], pair[1], decimals),

@@ -456,7 +456,7 @@ def save_laws(frame: pd.DataFrame) -> None:
     by_law = 100 * most.pivot_table(index="law", columns="policy", values="loss", sort=False)
     save_table(
         "lagrangian-index-by-law",
-        by_law.map("{:.4f}%".format),
+        (by_law.round(4) + 0.0).map("{:.4f}%".format),
         f"Mean loss of the relaxed bound by law of the sources, N = {most.sources.iloc[0]:,}; "
         f"{most.set.nunique()} sets of each law.",
         instances="lagrangian-index-law-sets",

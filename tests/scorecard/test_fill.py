@@ -38,6 +38,8 @@ def make_texts(**fields):
         ("{{ v.none_of | among(v.total) }} sets", "none of 12 sets"),
         ("{{ v['2_5'] | among(v.total) }} sets", "3 of 12 sets"),
         ("{{ v.total | among(v.total) }} sets", "all 12 sets"),
+        ("{{ v['2_5'] | to(v.total, 'd') }} sets", "3 to 12 sets"),
+        ("{{ v.total | to(v.total, 'd') }} sets", "12 sets"),
         ("{{ pages['page-other'].gain | fmt('.2f') }}", "-1.50"),
         ("{{ computed('X-1', '.2f') }}, {{ printed('X-1') }}", "260.39, 254.66"),
         ("{{ verdict('X-1') }}", "explained"),
