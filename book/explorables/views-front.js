@@ -1,7 +1,7 @@
 // Explorable of the front page: what policies find on real sources, at the budgets that were measured.
 (function () {
   "use strict";
-  const book = window.bookExplorables, { said, colour, listed, plural } = book;
+  const book = window.bookExplorables, { said, colour, plural } = book;
   const FEW = ["robin", "deployed", "even", "index", "forgetting", "feed"];
   const NAMES = {
     robin: "round robin", deployed: "best rule of today's crawlers, tuned", even: "LambdaCrawl's rates, evenly spaced", index: "index",
@@ -45,7 +45,7 @@
         return {
           picture: [panel], numbers: { times: 1 / value.robin, over_deployed: 1 / value.deployed, feed: value.feed },
           words: `${nearest}At ${plural(budget, "visit")} an hour to ${sources} sources, compared with what the index finds: `
-            + `${listed(names.filter((name) => name !== "index").map(compared))}.`,
+            + `${names.filter((name) => name !== "index").map(compared).join("; ")}.`,
           legend: [[book.keyCell(colour(0)), "index"], [book.keyCell(colour(1)), "other rules"], [book.keyCell(colour(2)), "sees contents"]],
         };
       },

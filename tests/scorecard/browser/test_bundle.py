@@ -6,18 +6,12 @@ from scorecard.browser import bundle, imports, runtime
 from scorecard.paths import BOOK
 from scorecard.running.notebooks import all_notebooks
 
-#: Pages that have not ended in a browser within 100 seconds of the processor, or were not tried.
+#: Pages whose runs in a browser have not been seen to end.
 NOT_TIMED = {
     "arena",
-    "at-scale",
     "lagrangian-index",
     "learners",
     "newer-policies",
-    "publications",
-    "restart-myopic",
-    "robots-tables",
-    "signals-that-lie",
-    "timetable",
 }
 CANNOT = {"crawler": "connections", "listing": "connections"}
 
