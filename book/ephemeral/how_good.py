@@ -241,7 +241,7 @@ def count_trivial(instances: pd.DataFrame) -> dict[str, float]:
     Keys: ``with-interval`` and ``with-single``, sets; ``trivial-interval`` and ``trivial-single``,
     trivial cycles among them; ``trivial-met``, those of the latter that reach the bound; ``odd``,
     cycles that are not trivial in spite of an interval, and ``odd-misfit``, those of them where no
-    constant gaps reach the bound; ``some-nontrivial``.
+    constant gaps reach the bound; ``some-nontrivial`` and ``some-odd``.
     """
     interval, constant = instances["interval"], instances["constant"]
     met = instances["whittle"] > instances["bound"] * (1 - EXACT)
@@ -255,6 +255,7 @@ def count_trivial(instances: pd.DataFrame) -> dict[str, float]:
         "odd": int((interval & ~constant).sum()),
         "odd-misfit": int((interval & ~constant & misfit).sum()),
         "some-nontrivial": not constant.all(),
+        "some-odd": bool((interval & ~constant).any()),
     }
 
 

@@ -209,8 +209,8 @@ def test_wide_content_scrolls_by_keyboard(tab, site, beyond, says_so):
 @pytest.mark.sampled
 def test_fitting_formula_does_not_scroll(tab, site):
     tab.set_viewport_size({"width": 240, "height": 800})
-    tab.goto((site.html / "ephemeral/how-good.html").as_uri())
-    tab.wait_for_selector("article span.math.book-wide.book-more")
+    tab.goto((site.html / "restarts/restart-thresholds.html").as_uri())
+    tab.wait_for_selector("article span.math.book-wide.book-more:visible")
     tab.set_viewport_size({"width": 1300, "height": 900})
     tab.wait_for_function("!document.querySelector('article span.math.book-wide')")
     assert tab.locator("article span.math:is(.book-more, .book-scrolls, [tabindex])").count() == 0
