@@ -10,6 +10,7 @@ least in all of them is crawled; ties go to the first.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,35 @@ from analysis.kernel_cache import njit
 
 WHITTLE, LAGRANGIAN, ROLLOUT = range(3)
 RULES = {"whittle": WHITTLE, "lagrangian": LAGRANGIAN, "rollout": ROLLOUT}
+AGES = 1024
+"""Ages whose Lagrangian indices are kept once computed: a rollout asks for the same ones again."""
+
+
+class Problem(NamedTuple):
+    """Sources at a price, for compiled loops.
+
+    Attributes
+    ----------
+    u_star, decay, due : ndarray, shape (N,)
+        Of each source, and its due age.
+    price : float
+        lambda.
+    kept : ndarray, shape (N, AGES)
+        Lagrangian index by source and whole age, ``nan`` before it is asked for.
+    """
+
+    u_star: Floats
+    decay: Floats
+    due: Floats
+    price: float
+    kept: Floats
+
+
+def _problem(sources: Sources, budget: int, price: float | None) -> Problem:
+    """Return the problem at a price, by default the multiplier at the budget."""
+    priced = PricedSources(sources, crawl_price(sources, budget) if price is None else price)
+    kept = np.full((len(sources), AGES), np.nan)
+    return Problem(sources.u_star, sources.decay, priced.due, priced.price, kept)
 
 
 @brief
@@ -58,7 +88,7 @@ class RolloutPolicy:
     sources: Sources
     epochs: int = 30
     price: float | None = None
-    priced: dict[int, PricedSources] = field(init=False, repr=False, default_factory=dict)
+    problems: dict[int, Problem] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         check_kind("sources", self.sources, Sources)
@@ -73,16 +103,12 @@ class RolloutPolicy:
         """Return the set of `budget` sources that loses least in the next epochs."""
         check_ages(observation, len(self.sources))
         budget = check_whole("budget", budget, 1, len(self.sources))
-        if budget not in self.priced:
-            price = crawl_price(self.sources, budget) if self.price is None else self.price
-            self.priced[budget] = PricedSources(self.sources, price)
-        priced = self.priced[budget]
+        if budget not in self.problems:
+            self.problems[budget] = _problem(self.sources, budget, self.price)
         size = len(self.sources)
         chosen = np.empty(size, dtype=np.bool_)
-        _roll_out(
-            self.sources.u_star, self.sources.decay, priced.due, priced.price,
-            observation.age.astype(np.float64), budget, self.epochs, chosen, np.empty((4, size)),
-        )  # fmt: skip
+        age = observation.age.astype(np.float64)
+        _roll_out(self.problems[budget], age, budget, self.epochs, chosen, np.empty((4, size)))
         return np.flatnonzero(chosen)
 
 
@@ -105,32 +131,30 @@ def follow(
     check_unit_costs(sources)
     budget = check_whole("budget", budget, 1, len(sources))
     age = check_integers("ages", ages).astype(np.float64)
-    if rule not in RULES or age.shape != (len(sources),):
-        raise ValueError(f"rule must be one of {', '.join(RULES)} and ages one a source")
-    priced = PricedSources(sources, crawl_price(sources, budget) if price is None else price)
+    if rule not in RULES or age.shape != (len(sources),) or age.min() < 0:
+        raise ValueError(
+            f"rule must be one of {', '.join(RULES)}, and ages one a source, at least 0"
+        )
     rewards = np.empty(check_integer("epochs", epochs, 1))
-    _follow(
-        RULES[rule], sources.u_star, sources.decay, priced.due, priced.price, age, budget,
-        check_integer("ahead", ahead, 1), rewards,
-    )  # fmt: skip
+    ahead = check_integer("ahead", ahead, 1)
+    _follow(RULES[rule], _problem(sources, budget, price), age, budget, ahead, rewards)
     return rewards, age
 
 
 @njit
-def _rank(
-    rule: int,
-    u_star: Floats,
-    decay: Floats,
-    due: Floats,
-    price: float,
-    age: Floats,
-    index: Floats,
-) -> None:
+def _rank(rule: int, problem: Problem, age: Floats, index: Floats) -> None:
+    u_star, decay, due, price, kept = problem
     for i in range(age.size):
         if rule == WHITTLE:
             index[i] = u_star[i] * relative_index_at_age(decay[i], h(decay[i]), age[i])
-        else:
-            index[i] = advantage(u_star[i], decay[i], due[i], price, age[i])
+            continue
+        whole = int(age[i]) if 0.0 <= age[i] < AGES else 0
+        if whole == age[i] and not np.isnan(kept[i, whole]):
+            index[i] = kept[i, whole]
+            continue
+        index[i] = advantage(u_star[i], decay[i], due[i], price, age[i])
+        if whole == age[i]:
+            kept[i, whole] = index[i]
 
 
 @njit
@@ -149,20 +173,12 @@ def _lose(index: Floats, chosen: Bools, age: Floats) -> float:
 
 @njit
 def _roll_out(
-    u_star: Floats,
-    decay: Floats,
-    due: Floats,
-    price: float,
-    age: Floats,
-    budget: int,
-    epochs: int,
-    chosen: Bools,
-    room: Floats,
+    problem: Problem, age: Floats, budget: int, epochs: int, chosen: Bools, room: Floats
 ) -> None:
     """Write the best of the five sets to `chosen`; `room`, shape (4, N), is overwritten."""
     index, later, now, work = room[0], room[1], room[2], room[3]
     size = age.size
-    _rank(LAGRANGIAN, u_star, decay, due, price, age, index)
+    _rank(LAGRANGIAN, problem, age, index)
     mark_top(index, budget, work, chosen)
     last, first = np.full(2, -1), np.full(2, -1)  # crawled last, and waiting first
     for i in range(size):
@@ -190,7 +206,7 @@ def _roll_out(
         for _ in range(epochs - 1):
             if lost >= least:
                 break
-            _rank(LAGRANGIAN, u_star, decay, due, price, now, later)
+            _rank(LAGRANGIAN, problem, now, later)
             mark_top(later, budget, work, trial)
             lost += _lose(later, trial, now)
         # Rounding must not make a set of the same loss seem better.
@@ -202,23 +218,16 @@ def _roll_out(
 
 @njit
 def _follow(
-    rule: int,
-    u_star: Floats,
-    decay: Floats,
-    due: Floats,
-    price: float,
-    age: Floats,
-    budget: int,
-    ahead: int,
-    rewards: Floats,
+    rule: int, problem: Problem, age: Floats, budget: int, ahead: int, rewards: Floats
 ) -> None:
+    u_star, decay = problem.u_star, problem.decay
     index, room = np.empty(age.size), np.empty((4, age.size))
     chosen = np.empty(age.size, np.bool_)
     for epoch in range(rewards.size):
         if rule == ROLLOUT:
-            _roll_out(u_star, decay, due, price, age, budget, ahead, chosen, room)
+            _roll_out(problem, age, budget, ahead, chosen, room)
         else:
-            _rank(rule, u_star, decay, due, price, age, index)
+            _rank(rule, problem, age, index)
             mark_top(index, budget, room[0], chosen)
         rewards[epoch] = 0.0
         for i in range(age.size):

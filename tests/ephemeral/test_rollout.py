@@ -16,7 +16,7 @@ from analysis.ephemeral import (
     relaxed_problem,
 )
 from analysis.ephemeral.instances import hard_sets, random_sources
-from analysis.ephemeral.rollout import follow
+from analysis.ephemeral.rollout import AGES, follow
 from analysis.ephemeral.scheduler.admission import spread_ages
 
 
@@ -53,6 +53,7 @@ def test_compiled_loop_plays_policies(name, rule):
             "rollout": RolloutPolicy(sources, 6, price),
         }[rule]
         age = np.random.default_rng(33).integers(1, 20, len(sources))
+        age[-1] = AGES - 1  # the next one is not kept
         rewards, last = follow(sources, rule, budget, age, 40, price=price, ahead=6)
         for epoch in range(40):
             seen = Observation(epoch, age, np.full(len(sources), np.nan))
@@ -117,6 +118,7 @@ def test_gap_of_due_source_attains_its_bound():
         ({"budget": 5}, "budget"),
         ({"ages": [1, 1, 1]}, "ages"),
         ({"ages": [1, 1, 1, 0.5]}, "ages"),
+        ({"ages": [1, 1, 1, -1]}, "ages"),
         ({"epochs": 0}, "epochs"),
         ({"price": -1.0}, "price"),
         ({"ahead": 0}, "ahead"),
