@@ -213,12 +213,16 @@ def _link(kind: str, number: Number, explorable: str, name: str, style: str) -> 
     return number.text.write(text, source)
 
 
-def _count_among(number: Number, total: Number) -> str:
-    """Return a count and the number that it is counted among: none of 30, 7 of 30, all 30."""
+def _count_among(number: Number, total: Number, noun: str = "") -> str:
+    """Return a count and the number that it is counted among: none of 30 sets, 7 of 30, 1 of 1 set.
+
+    The noun is in the singular, without an article.
+    """
     count, size = int(number.value), int(total.value)
     several = {0: f"none of {size:,}", size: "both" if size == 2 else f"all {size:,}"}
     words = several.get(count, f"{count:,} of {size:,}") if size > 1 else f"{count:,} of {size:,}"
-    return number.text.write(words, number.source)
+    counted = f" {noun}" + "s" * (size != 1) if noun else ""
+    return number.text.write(words, number.source) + counted
 
 
 def _write_range(low: Number, high: Number, style: str) -> str:

@@ -15,6 +15,7 @@ VALUES = {
     "page-2-5": {"value": 3, "interval": None, "replications": None},
     "page-total": {"value": 12, "interval": None},
     "page-none-of": {"value": 0, "interval": None},
+    "page-one": {"value": 1, "interval": None},
 }
 OTHERS = {"page-other-gain": {"value": -1.5, "interval": None}}
 
@@ -37,7 +38,8 @@ def make_texts(**fields):
         ("{{ v['2_5'] }}", "3"),
         ("{{ v.none_of | among(v.total) }} sets", "none of 12 sets"),
         ("{{ v['2_5'] | among(v.total) }} sets", "3 of 12 sets"),
-        ("{{ v.total | among(v.total) }} sets", "all 12 sets"),
+        ("{{ v.total | among(v.total, 'set') }}", "all 12 sets"),
+        ("{{ v.none_of | among(v.one, 'long set') }}", "0 of 1 long set"),
         ("{{ v['2_5'] | to(v.total, 'd') }} sets", "3 to 12 sets"),
         ("{{ v.total | to(v.total, 'd') }} sets", "12 sets"),
         ("{{ pages['page-other'].gain | fmt('.2f') }}", "-1.50"),
