@@ -17,12 +17,10 @@ from analysis.ephemeral import (
     Scheduler,
     Sources,
     four_sources,
-    timetable,
 )
 from analysis.ephemeral.optimum.advice import FTVAPolicy
 from analysis.ephemeral.scheduler.observed import ObservedScheduler
 from analysis.ephemeral.scheduler.partition import PartitionedScheduler
-from analysis.joint import Engine, queued_index
 from analysis.learning import (
     AgeBlindUcb,
     CertaintyEquivalence,
@@ -55,9 +53,8 @@ def writeable(value, path="", depth=0):
             if dataclasses.is_dataclass(part):
                 yield from writeable(part, f"{path}[{i}]", depth + 1)
     elif dataclasses.is_dataclass(value) and value.__dataclass_params__.frozen and depth < 4:
-        for field in dataclasses.fields(value):
-            inner = getattr(value, field.name)
-            yield from writeable(inner, f"{path}.{field.name}", depth + 1)
+        for name in {field.name for field in dataclasses.fields(value)} | vars(value).keys():
+            yield from writeable(getattr(value, name), f"{path}.{name}", depth + 1)
 
 
 @pytest.mark.parametrize(("face", "name"), CALLS)
@@ -83,27 +80,6 @@ def test_equal_arrays_make_instances_equal():
     assert Path(unknown) != Path(unknown, "other")
     assert Path(np.arange(2)) != "something else"
     assert four_sources() == FOUR
-
-
-@pytest.mark.parametrize("kind", COPIES)
-@pytest.mark.parametrize(
-    "value",
-    [
-        FOUR,
-        RestartArm([[0.5, 0.5], [0.0, 1.0]], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0]),
-        timetable(FOUR, 1),
-        queued_index(FOUR, Engine(2.0, 3), ages=3),
-        ItemSums([1.0], [2.0]),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_value_cannot_be_changed(value, kind):
-    value = COPIES[kind](value)
-    arrays = [a for a in vars(value).values() if isinstance(a, np.ndarray)]
-    assert arrays
-    for array in arrays:
-        with pytest.raises(ValueError, match="read-only"):
-            array[...] = 0
 
 
 def test_caller_arrays_stay_writable():

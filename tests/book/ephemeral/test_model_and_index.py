@@ -23,8 +23,7 @@ DECAYS, PRICES, DISCOUNTS = (0.2, 0.7), (0.1, 0.4, 0.7), (0.3, 0.9)
 FOUR = four_sources()
 ONE = FOUR.subset(slice(0, 1))
 TWO_OF_FOUR = replace(FOUR, arrival_rate=FOUR.arrival_rate * np.array([1, 1, 1e-14, 1e-14]))
-CYCLES = {m: long_run_cycle(FOUR, "whittle", m) for m in (1, 2, 3)}
-BOUNDS = {m: relaxed_problem(FOUR, m).bound for m in (1, 2, 3)}
+BUDGETS = (1, 2, 3)
 
 
 def falsified_sources(sources, **changes):
@@ -95,8 +94,8 @@ def true():
         model=modelled(),
         transients=transients(),
         late=late(),
-        cycles=CYCLES,
-        bounds=BOUNDS,
+        cycles={m: long_run_cycle(FOUR, "whittle", m) for m in BUDGETS},
+        bounds={m: relaxed_problem(FOUR, m).bound for m in BUDGETS},
         relaxed=relaxed(),
         runs=relaxation.runs_to_read(FOUR),
         discounted=relaxation.discounted_run(),
@@ -188,7 +187,7 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
             replace(
                 true,
                 runs=relaxation.runs_to_read(ONE, (1, 1)),
-                cycles={m: long_run_cycle(ONE, "whittle", 1) for m in CYCLES},
+                cycles={m: long_run_cycle(ONE, "whittle", 1) for m in BUDGETS},
             ),
         ),
         "contents that fade more slowly than the sources": (
@@ -232,7 +231,7 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
             replace(true, relaxed=relaxed(sources=replace(FOUR, cost=np.full(4, 2.0)))),
         ),
         "round robin in the long run": (
-            replace(true, cycles={m: long_run_cycle(FOUR, "round-robin", m) for m in CYCLES}),
+            replace(true, cycles={m: long_run_cycle(FOUR, "round-robin", m) for m in BUDGETS}),
         ),
         "interest that is gone after an epoch": (
             replace(true, sources=replace(FOUR, decay_rate=np.full(4, 9.0))),
