@@ -15,14 +15,8 @@ settings.load_profile("check")  # the same examples in every clone; ``make proof
 
 
 def pytest_configure(config):
-    """Let QuantEcon compile before the workers start; let the collector pass over what stays.
-
-    QuantEcon compiles a generalised ufunc when it is imported, and Numba's cache of one, filled by
-    two processes at once, aborts every process that reads it.
-    """
+    """Let the garbage collector pass over what stays."""
     gc.set_threshold(50_000, 20, 100)
-    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
-        import quantecon  # noqa: F401
 
 
 def pytest_collection_modifyitems(config, items):
