@@ -45,6 +45,14 @@ def _draw(name: str) -> bytes:
 _commit = cache(commit_name)
 
 
+@cache
+def read_notebooks() -> Mapping[str, Any]:
+    """Return the book's notebooks by name; the text of each is parsed once."""
+    from scorecard.running.notebooks import all_notebooks
+
+    return all_notebooks()
+
+
 def record(id: str, value: Any = None, **fields: Any) -> None:
     """Record one claim."""
     record_claims([Claim(id, value, **fields)])

@@ -24,20 +24,17 @@ from scorecard.collate import collate
 from scorecard.fill import parse_template, shorten_id
 from scorecard.record import read_record
 from scorecard.render import render_runs
-from scorecard.running.notebooks import FILES, all_notebooks
+from scorecard.running.notebooks import FILES
 from scorecard.running.runner import lock_build, make_rerun_job, run_jobs
 from tests.book.derived import DERIVED
 from tests.book.finished import faults
 from tests.book.random_points import draw_point
+from tests.support import read_notebooks
 
 pytestmark = pytest.mark.rerun
 HERE = Path(__file__).parent
 TABLES = HERE / "tables"
 ORDINALS = ("first", "second", "third")
-TREES = {
-    name: parse_template("\n".join(c.source for c in n.content.cells if c.cell_type != "code"))
-    for name, n in all_notebooks().items()
-}
 #: What stands between the roles of a sentence: long enough to be found again on a page.
 PLAIN = re.compile(r"[^{}`$*\[\]<>\\|~^_\n]{30,}")
 #: Numbers that a sentence on results would type: decimals, percentages, and those beyond a hundred.
@@ -51,6 +48,12 @@ def job(name, point, runs):
     """Return the job of one point."""
     files = [str(TABLES / point[kind]) if kind in point else "" for kind in FILES]
     return make_rerun_job(name, point["parameters"], *files, runs=runs)
+
+
+def read_tree(name):
+    """Return the syntax tree of a page's text."""
+    cells = read_notebooks()[name].content.cells
+    return parse_template("\n".join(c.source for c in cells if c.cell_type != "code"))
 
 
 def draw_points(name, notebook):
@@ -69,7 +72,7 @@ def draw_points(name, notebook):
 POINTS = yaml.safe_load((HERE / "points.yml").read_text(encoding="utf-8"))
 POINTS |= {
     name: {"points": draw_points(name, notebook)}
-    for name, notebook in all_notebooks().items()
+    for name, notebook in read_notebooks().items()
     if name not in POINTS
 }
 
@@ -117,7 +120,7 @@ def reruns(request, site):
     jobs, builds = {}, {}
     for number, ordinal in enumerate(ORDINALS):
         build = site.build / "points" / ordinal
-        names = [name for name in all_notebooks() if (name, number) in asked]
+        names = [name for name in read_notebooks() if (name, number) in asked]
         if names:
             builds[number] = build
             jobs[number] = {
@@ -158,7 +161,7 @@ each_point = each_point_of(POINTS)
 
 
 def test_notebooks_have_two_points(tmp_path):
-    assert set(POINTS) == set(all_notebooks())
+    assert set(POINTS) == set(read_notebooks())
     for name, entry in POINTS.items():
         jobs = [job(name, point, tmp_path) for point in entry["points"]]
         assert len({job.target for job in jobs}) == len(jobs) >= 2, name
@@ -166,7 +169,7 @@ def test_notebooks_have_two_points(tmp_path):
 
 
 def test_tables_are_tried_where_taken():
-    for name, notebook in all_notebooks().items():
+    for name, notebook in read_notebooks().items():
         given = {key for point in POINTS[name]["points"] for key in point}
         assert ("sources" in given) is ("sources" in notebook.parameters), name
         assert ("trace" in given) is ("trace" in notebook.parameters), name
@@ -197,7 +200,7 @@ def is_document(test):
 
 @each_point
 def test_document_statements_are_absent(rerun):
-    tree = TREES[rerun.name]
+    tree = read_tree(rerun.name)
     conditions = tree.find_all(jinja2.nodes.If)
     parts = [part for c in conditions if is_document(c.test) for part in c.body]
     hidden = [data.data for part in parts for data in part.find_all(jinja2.nodes.TemplateData)]
@@ -211,7 +214,7 @@ def test_document_statements_are_absent(rerun):
 @each_point
 def test_predicates_have_values(rerun):
     values = {shorten_id(rerun.name, id): value for id, value in rerun.values.items()}
-    conditions = [c.test for c in TREES[rerun.name].find_all(jinja2.nodes.If)]
+    conditions = [c.test for c in read_tree(rerun.name).find_all(jinja2.nodes.If)]
     asked = {
         a.attr
         for test in conditions

@@ -13,7 +13,7 @@ from analysis.restarts.instances import (
     slide_arm,
     slide_arms,
 )
-from scorecard.running.notebooks import all_notebooks
+from tests.support import read_notebooks
 
 
 @pytest.mark.parametrize("name", kernel_names())
@@ -70,7 +70,7 @@ def test_pages_name_known_kernels():
     """What a page declares as its choices is what `random_kernel` knows."""
     declared = {
         (notebook.name, name): parameter.allowed
-        for notebook in all_notebooks().values()
+        for notebook in read_notebooks().values()
         for name, parameter in notebook.parameters.items()
         if name in {"kernel", "kernels", "named"}
     }

@@ -3,14 +3,15 @@
 import pytest
 
 from scorecard.browser.form import check_text
-from scorecard.running.notebooks import FILES, all_notebooks
+from scorecard.running.notebooks import FILES
 from scorecard.values import ParameterError
+from tests.support import read_notebooks
 
 TEXTS = (
     "", "1", "2", "-1", "0", "0.5", "1e3", "1e400", "nan", "inf", "x", "2.0", "true", "empty",
     "[]", "[1]", "[1, 1]", "[2, 1, 0.5]", "[a, b]", "[1, x]", "1, 2", "[", "999999999999",
 )  # fmt: skip
-PAGES = {name: page for name, page in all_notebooks().items() if "crawl/" not in page.page}
+PAGES = {name: page for name, page in read_notebooks().items() if "crawl/" not in page.page}
 
 
 def outcome(check, *arguments):

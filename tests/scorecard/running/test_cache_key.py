@@ -10,8 +10,9 @@ import pytest
 from analysis import fingerprint, kernel_cache
 from scorecard.paths import ROOT
 from scorecard.running import runner
-from scorecard.running.notebooks import Notebook, OwnFile, all_notebooks
+from scorecard.running.notebooks import Notebook, OwnFile
 from scorecard.running.preload import LIBRARIES
+from tests.support import read_notebooks
 
 PAGE = """---
 jupytext:
@@ -192,7 +193,7 @@ def imports(request):
     }
     source = {
         name: "\n".join(
-            c.source for c in all_notebooks()[name].content.cells if c.cell_type == "code"
+            c.source for c in read_notebooks()[name].content.cells if c.cell_type == "code"
         )
         for name in sorted(chosen)
     }
@@ -218,7 +219,7 @@ def imports(request):
 
 @pytest.mark.sampled
 @pytest.mark.process
-@pytest.mark.parametrize("name", all_notebooks())
+@pytest.mark.parametrize("name", read_notebooks())
 def test_closure_holds_loaded_modules(imports, name):
     """Against Python itself: import what the notebook imports and ask what was loaded.
 

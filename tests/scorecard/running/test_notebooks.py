@@ -19,6 +19,7 @@ from scorecard.running.notebooks import (
 )
 from scorecard.running.runner import make_jobs
 from scorecard.values import parse_assignments
+from tests.support import read_notebooks
 
 HEAD = """---
 jupytext:
@@ -208,7 +209,7 @@ def test_list_follows_its_default(page):
 
 def test_pages_refuse_empty_lists():
     """By its name, before a kernel starts; pages that take an empty list say what it stands for."""
-    for notebook in notebooks.all_notebooks().values():
+    for notebook in read_notebooks().values():
         for name, parameter in notebook.parameters.items():
             if parameter.type.startswith("list") and parameter.default:
                 with pytest.raises(ParameterError, match=f"{name} must hold at least one value"):
@@ -479,14 +480,14 @@ def test_profile_needs_known_notebooks(book):
 @pytest.mark.parametrize("profile", PROFILES)
 def test_notebooks_resolve_in_profiles(profile):
     given = profile_parameters(profile)
-    for name, notebook in all_notebooks().items():
+    for name, notebook in read_notebooks().items():
         resolved = notebook.resolve(given.get(name, {}))
         assert set(resolved) == set(notebook.parameters), name
 
 
-@pytest.mark.parametrize("name", all_notebooks())
+@pytest.mark.parametrize("name", read_notebooks())
 def test_notebooks_declare_parameters_once(name):
-    cells = find_notebook(name).content.cells
+    cells = read_notebooks()[name].content.cells
     tagged = [c for c in cells if "parameters" in c.metadata.get("tags", [])]
     assert len(tagged) == 1
     names = re.findall(r"^(\w+):", tagged[0].source, re.MULTILINE)

@@ -1,18 +1,19 @@
 """Rules between parameters: what a relation may be, and that each one of the book acts."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
 
 from scorecard.paths import ROOT
-from scorecard.running.notebooks import all_notebooks
+from scorecard.running import runner
 from scorecard.running.relations import Relation
 from scorecard.running.runner import make_rerun_job
 from scorecard.values import ParameterError
+from tests.support import read_notebooks
 
 POINTS = yaml.safe_load((ROOT / "tests" / "book" / "points.yml").read_text(encoding="utf-8"))
-REFUSED = [(page, given) for page, entry in POINTS.items() for given in entry.get("refused", [])]
 
 
 @pytest.mark.parametrize(
@@ -71,25 +72,30 @@ def test_nothing_else_is_a_relation(text):
         Relation.parse(text, "why")
 
 
-@pytest.mark.parametrize(("page", "given"), REFUSED)
-def test_violated_rule_is_refused_with_values(page, given, tmp_path):
-    """Before anything runs, as `make run` does it, naming a parameter that was given."""
-    with pytest.raises(ValueError, match="|".join(given)) as refused:
-        make_rerun_job(page, given, runs=tmp_path)
-    assert "\n" not in str(refused.value)
-    numbers = [str(value).removesuffix(".0") for value in given.values()]
-    assert any(number in str(refused.value) for number in numbers)
+@pytest.fixture(scope="module")
+def make_job():
+    """`make_rerun_job`, which reads each page and the profile once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "find_notebook", read_notebooks().__getitem__)
+        patch.setattr(runner, "profile_parameters", cache(runner.profile_parameters))
+        yield make_rerun_job
 
 
-@pytest.mark.parametrize(("page", "notebook"), all_notebooks().items())
-def test_each_relation_of_a_page_acts(page, notebook, tmp_path):
-    """Points that the page refuses violate each of its relations; the others satisfy all."""
+@pytest.mark.parametrize(("page", "notebook"), read_notebooks().items())
+def test_each_relation_of_a_page_acts(make_job, page, notebook, tmp_path):
+    """Points that the page refuses violate each of its relations; the others satisfy all.
+
+    What is refused is so before anything runs, in a line with the name and value of a parameter.
+    """
     entry = POINTS.get(page, {"points": []})
     reasons = []
     for given in entry.get("refused", []):
-        with pytest.raises(ValueError) as refused:  # noqa: PT011 - the reason is what is tested
-            make_rerun_job(page, given, runs=tmp_path)
+        with pytest.raises(ValueError, match="|".join(given)) as refused:
+            make_job(page, given, runs=tmp_path)
         reasons.append(str(refused.value))
+        numbers = [str(value).removesuffix(".0") for value in given.values()]
+        assert any(number in reasons[-1] for number in numbers), reasons[-1]
+        assert "\n" not in reasons[-1]
     unused = [r.text for r in notebook.relations if not any(s.startswith(r.text) for s in reasons)]
     assert unused == []
     for point in entry["points"]:
@@ -97,14 +103,14 @@ def test_each_relation_of_a_page_acts(page, notebook, tmp_path):
             str(Path(ROOT, "tests", "book", "tables", point[name])) if name in point else ""
             for name in ("sources", "trace")
         ]
-        make_rerun_job(page, point["parameters"], *files, runs=tmp_path)
+        make_job(page, point["parameters"], *files, runs=tmp_path)
 
 
 def test_no_parameter_goes_without_a_range():
     """But one whose value is a reader's own file: its range is the word for what reads the file."""
     free = [
         (page, parameter.name)
-        for page, notebook in all_notebooks().items()
+        for page, notebook in read_notebooks().items()
         for parameter in notebook.parameters.values()
         if parameter.allowed == "any" and parameter.unit != "path"
     ]
