@@ -160,15 +160,6 @@ def test_ping_probabilities_cost_least():
     assert ping_probabilities([1.0, 2.0], [0.0, 1.0], 1.0).tolist() == [0.0, 0.5]
 
 
-def test_harmonic_cost_is_minus_logarithm():
-    """Changes outstanding at a random time are geometric: E H(N) = -log p."""
-    rng = np.random.default_rng(5)
-    for p in (0.1, 0.4, 0.9):
-        outstanding = rng.geometric(p, 400_000) - 1
-        harmonic = np.append(0.0, np.cumsum(1.0 / np.arange(1, outstanding.max() + 1)))
-        assert harmonic[outstanding].mean() == pytest.approx(-np.log(p), rel=0.01)
-
-
 def test_polite_rates_keep_most_fresh():
     rng = np.random.default_rng(6)
 

@@ -280,7 +280,11 @@ def test_wrong_arguments_are_named():
 
 
 def test_shares_get_their_epochs():
+    """Pings at each epoch, of a source that the calendar has no reason to crawl."""
+    sources, pinged = Sources([1e-3, 1.0], [1.0, 1.0], [0.1, 0.1]), 0
     for share, block in product((0.125, 0.25, 1 / 3, 0.5, 0.9, 1.0), (4, 8, 168)):
-        step = np.arange(block)
-        own = np.floor(share * (step + 1) + 1e-9) > np.floor(share * step + 1e-9)
-        assert abs(own.sum() - share * block) < 1
+        true = np.ones(block)
+        events = Events.at(np.arange(block) + 0.5, np.full(block, pinged), true.astype(int), true)
+        trust = Trust("known", 1.0, 1.0, shares=(share, share), block=block)
+        crawls = play_signals(sources, events, trust, 1, block).crawls
+        assert crawls[pinged] == int(share * block + 1e-9)
