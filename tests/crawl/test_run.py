@@ -226,7 +226,7 @@ def test_crawl_from_empty_folder(tmp_path, server):
     missing = urls[0].replace("/0.xml", "/100.xml")
     outlines = "".join(f'<outline text="{url[-5]}" xmlUrl="{url}"/>' for url in [*urls, missing])
     (tmp_path / "feeds.opml").write_text(f"<opml><body>{outlines}</body></opml>")
-    run = ("run", "feeds.opml", "--local", "--every", "10s", "--contact", "me@example.org")
+    run = ("run", "feeds.opml", "--local", "--every", "5s", "--contact", "me@example.org")
     status, output, errors = ended(command(tmp_path, *run, "--rounds", "1", "--budget", "7"))
     assert status == 0, errors
     assert "HTTP status 404 (Not Found)" in output
@@ -305,24 +305,33 @@ def test_interrupted_run_says_how_to_continue(tmp_path, server):
     assert set(found(tmp_path / "items.jsonl")) == listed(server)
 
 
-class Page(BaseHTTPRequestHandler):
-    """A page that names the feeds in the address of its query, and one of another kind."""
+class Answers(BaseHTTPRequestHandler):
+    """A site without robots.txt that answers each request with a text of its kind."""
+
+    kind = "text/html"
 
     def do_GET(self):
-        links = "".join(
-            f'<link rel="home alternate" type="application/rss+xml" title="T{i}" href="{url}">'
-            for i, url in enumerate(self.path.partition("?")[2].split(","))
-        )
-        other = '<link rel="alternate" type="text/html" href="/other">'
-        body = f"<html><head>{other}{links if '?' in self.path else ''}</head></html>".encode()
+        body = self.text().encode()
         self.send_response(404 if "robots" in self.path else 200)
-        self.send_header("content-type", "text/html")
+        self.send_header("content-type", self.kind)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, format, *args):
         pass
+
+
+class Page(Answers):
+    """A page that names the feeds in the address of its query, and one of another kind."""
+
+    def text(self):
+        links = "".join(
+            f'<link rel="home alternate" type="application/rss+xml" title="T{i}" href="{url}">'
+            for i, url in enumerate(self.path.partition("?")[2].split(","))
+        )
+        other = '<link rel="alternate" type="text/html" href="/other">'
+        return f"<html><head>{other}{links if '?' in self.path else ''}</head></html>"
 
 
 @pytest.mark.sampled
@@ -346,24 +355,16 @@ def test_feeds_of_a_page_are_discovered(tmp_path, server):
     ]
 
 
-class ChangingIds(BaseHTTPRequestHandler):
+class ChangingIds(Answers):
     """A feed without dates; on the path ``/changing`` its ids are other ones at each request."""
 
-    requests = 0
+    kind, requests = "application/rss+xml", 0
 
-    def do_GET(self):
+    def text(self):
         type(self).requests += 1
         turn = self.requests if self.path == "/changing" else 0
         items = "".join(f"<item><guid>{turn}-{i}</guid></item>" for i in range(5))
-        body = f"<rss version='2.0'><channel>{items}</channel></rss>".encode()
-        self.send_response(404 if "robots" in self.path else 200)
-        self.send_header("content-type", "application/rss+xml")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format, *args):
-        pass
+        return f"<rss version='2.0'><channel>{items}</channel></rss>"
 
 
 @pytest.mark.sampled

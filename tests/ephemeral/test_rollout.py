@@ -7,7 +7,6 @@ from analysis.ephemeral import (
     LagrangianPolicy,
     Observation,
     RolloutPolicy,
-    Sources,
     WhittlePolicy,
     crawl_price,
     four_sources,
@@ -18,12 +17,7 @@ from analysis.ephemeral import (
 from analysis.ephemeral.instances import hard_sets, random_sources
 from analysis.ephemeral.rollout import AGES, follow
 from analysis.ephemeral.scheduler.admission import spread_ages
-
-
-def by_limit(u_star, decay):
-    decay = np.asarray(decay, dtype=float)
-    return Sources(np.asarray(u_star) * decay, np.ones(decay.size), decay)
-
+from tests.ephemeral.test_lagrangian import by_limit
 
 LOCKSTEP = by_limit([1.0, 1.0, 0.4999, 0.2501], [np.log(2.0), np.log(2.0), 25.0, 25.0])
 

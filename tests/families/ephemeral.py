@@ -796,15 +796,19 @@ def pinged_crawls(sources):
 # Schedulers -------------------------------------------------------------------------------------
 
 
+def first_that_fit(sources, index, budget):
+    """Sources of largest index, by the rule `stop`: until one is too dear for the rest."""
+    index = np.where(sources.cost > budget * (1 + 1e-12), -1.0, index)
+    order = [i for i in np.lexsort((np.arange(index.size), -index)) if index[i] >= 0]
+    room = np.cumsum(sources.cost[order]) <= budget * (1 + 1e-12)
+    return np.array(order, int)[: int(np.argmin(np.append(room, False)))]
+
+
 def ranked_in_full(sources, budget, epochs=60):
     """Crawls of the rule `stop` by a ranking of all sources."""
     age, crawls = np.ones(len(sources)), []
     for _ in range(epochs):
-        index = whittle_index_at_age(sources, age)
-        index[sources.cost > budget * (1 + 1e-12)] = -1.0
-        order = [i for i in np.lexsort((np.arange(index.size), -index)) if index[i] >= 0]
-        room = np.cumsum(sources.cost[order]) <= budget * (1 + 1e-12)
-        arms = np.array(order, int)[: int(np.argmin(np.append(room, False)))]
+        arms = first_that_fit(sources, whittle_index_at_age(sources, age), budget)
         crawls.append((age[arms], arms))
         age = age + 1
         age[arms] = 1
@@ -831,10 +835,7 @@ def queued_crawls(sources):
             queue = scheduler.queue = (0, 3, 40)[epoch % 3]
             seen, ages = queued_sources(sources, 5.0, queue), scheduler.ages
             index = whittle_index_at_age(seen, ages)
-            index[sources.cost > budget * (1 + 1e-12)] = -1.0
-            order = [i for i in np.lexsort((np.arange(index.size), -index)) if index[i] >= 0]
-            room = np.cumsum(sources.cost[order]) <= budget * (1 + 1e-12)
-            arms = np.array(order, int)[: int(np.argmin(np.append(room, False)))]
+            arms = first_that_fit(sources, index, budget)
             numbers, rewards = scheduler.crawl()
             assert numbers.size == arms.size
             truth = index[arms].sum()

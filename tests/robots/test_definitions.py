@@ -196,20 +196,29 @@ def gamma_measures(variation, load, capacity):
         chance = [(1 + spread) ** -shape]
         for k in range(1, capacity):
             chance.append(chance[-1] * (shape + k - 1) / k * spread / (1 + spread))
-    above, overflow, tail, beyond = [], [], mp.mpf(1), rate
+    first, lost = departures(chance, mp.mpf(1), rate)
+    empty = first / (first + rate)
+    return empty, (1 - empty) * lost
+
+
+def departures(chance, tail, beyond):
+    """Chance of an empty queue after a departure, and losses in the time before one.
+
+    From the law of arrivals in that time (as many chances as the capacity), its sum and its mean.
+    """
+    above, overflow = [], []
     for share in chance:
         overflow.append(beyond)
         tail -= share
         above.append(tail)
         beyond -= tail
-    law = [mp.mpf(1)]
-    for j in range(capacity - 1):
+    law = [chance[0] / chance[0]]
+    for j in range(len(chance) - 1):
         inflow = law[0] * above[j] + sum(law[i] * above[j - i + 1] for i in range(1, j + 1))
         law.append(inflow / chance[0])
-    law = [share / sum(law) for share in law]
-    empty = law[0] / (law[0] + rate)
-    lost = law[0] * overflow[-1] + sum(law[i] * overflow[capacity - i] for i in range(1, capacity))
-    return empty, (1 - empty) * lost
+    total = sum(law)
+    lost = law[0] * overflow[-1] + sum(x * y for x, y in zip(law[1:], overflow[:0:-1], strict=True))
+    return law[0] / total, lost / total
 
 
 def general_queues(cases):
@@ -260,21 +269,9 @@ def test_lognormal_losses():
         for k in range(capacity):
             chance.append(sum(terms))
             terms = [term * x / (k + 1) for term, x in zip(terms, means, strict=True)]
-        tail, beyond = sum(weights), sum(w * x for w, x in zip(weights, means, strict=True))
-        above, overflow = [], []
-        for share in chance:
-            overflow.append(beyond)
-            tail -= share
-            above.append(tail)
-            beyond -= tail
-        law = [mp.mpf(1)]
-        for j in range(capacity - 1):
-            inflow = law[0] * above[j] + sum(law[i] * above[j - i + 1] for i in range(1, j + 1))
-            law.append(inflow / chance[0])
-        law = [share / sum(law) for share in law]
-        lost = law[0] * overflow[-1]
-        lost += sum(law[i] * overflow[capacity - i] for i in range(1, capacity))
-        busy = mp.mpf(load) / (law[0] + mp.mpf(load))
+        mean = sum(w * x for w, x in zip(weights, means, strict=True))
+        first, lost = departures(chance, sum(weights), mean)
+        busy = mp.mpf(load) / (first + mp.mpf(load))
         loss = GeneralQueue(load, capacity, laws.lognormal(variation)).measures()[1]
         assert loss == pytest.approx(float(busy * lost), rel=1e-8, abs=0)
 

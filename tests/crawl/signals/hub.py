@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import socket
 import threading
 import urllib.error
 import urllib.parse
@@ -130,6 +131,12 @@ def feed(items, links=""):
         '<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>'
         f"<title>Feed</title>{links}{''.join(items)}</channel></rss>"
     )
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 def get(url):

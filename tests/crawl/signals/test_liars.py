@@ -1,7 +1,6 @@
 """A crawl over HTTP whose senders of pings are honest, liars, dead or spam."""
 
 import json
-import socket
 from contextlib import ExitStack
 
 import numpy as np
@@ -14,7 +13,7 @@ from analysis.crawl.store import Store, read_log
 from analysis.ephemeral import Sources
 from analysis.results import Estimate
 from tests.crawl.frontier.test_pinged import DEAD, HONEST, LIAR, NONE, SPAM, World
-from tests.crawl.signals.hub import post
+from tests.crawl.signals.hub import free_port, post
 from tests.crawl.support import some_settings
 
 HOUR, HOURS = 3600, 200
@@ -51,12 +50,6 @@ class PingingServer(FeedServer):
                 body = json.dumps({"urlList": named}).encode()
                 self.statuses.add(post(f"{self.callback}/ping/{name * 4}", body))
         return super().answer(host, path, headers)
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def crawl(folder, seeds, variants):

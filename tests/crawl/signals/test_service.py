@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,17 +11,11 @@ from pathlib import Path
 import pytest
 
 from analysis.crawl.progress import feeds_page, feeds_prometheus, feeds_text, read_feeds
-from tests.crawl.signals.hub import HubSite
+from tests.crawl.signals.hub import HubSite, free_port
 
 KINDS = {
     "a": "honest", "b-header": "honest", "c": "refusing", "d": "silent", "e": "broken", "f": "mute",
 }  # fmt: skip
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class Crawl:

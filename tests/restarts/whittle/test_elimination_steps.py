@@ -10,6 +10,7 @@ from analysis.restarts import RestartArm, whittle_index, whittle_indices
 from analysis.restarts.whittle import elimination
 from analysis.restarts.whittle import elimination_steps as steps
 from analysis.restarts.whittle.rounding import eliminate_in_balls, eliminate_in_floats
+from tests.mdp.test_definitions import solved
 from tests.restarts.adversarial import FAMILIES, draw
 from tests.restarts.precise import precise_index
 from tests.restarts.whittle.test_index import drifting_down, unichain_arm
@@ -20,19 +21,6 @@ WAYS = {
     "balls": partial(eliminate_in_balls, tolerance=1e-10),
 }
 EPSILON = float(np.finfo(float).eps)
-
-
-def solved(matrix, right):
-    """The solution of a linear system of fractions, for several right-hand sides."""
-    rows = [[*row, *values] for row, values in zip(matrix, right, strict=True)]
-    for k in range(len(rows)):
-        pivot = next(i for i in range(k, len(rows)) if rows[i][k])
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [entry / rows[k][k] for entry in rows[k]]
-        for i in range(len(rows)):
-            if i != k and rows[i][k]:
-                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return [row[len(rows) :] for row in rows]
 
 
 def policies(arm, discount, order):
@@ -54,16 +42,16 @@ def policies(arm, discount, order):
         if k == states and discount == 1:
             break
         system = [[int(x == y) - b * passive[x, y] for y in left] for x in left]
-        values = solved(system, [[r[x], Fraction(1)] for x in left]) if left else []
-        earned = [sum(reset[x] * v[c] for x, v in zip(left, values, strict=True)) for c in (0, 1)]
+        values = [solved(system, each) for each in ([r[x] for x in left], [Fraction(1)] * k)]
+        earned = [sum(reset[x] * v for x, v in zip(left, each, strict=True)) for each in values]
         cost.append(reset @ repair + earned[0])
         length.append(1 + b * earned[1])
         activity.append((1 - (1 - b) * earned[1]) / length[-1])
         if k < states:
             x = order[k]
             ahead = [
-                b * sum(passive[x, y] * v[c] for y, v in zip(left, values, strict=True))
-                for c in (0, 1)
+                b * sum(passive[x, y] * v for y, v in zip(left, each, strict=True))
+                for each in values
             ]
             nu.append((r[x] + ahead[0]) / (1 + ahead[1]))
             w.append(nu[-1] * length[-1] - b * cost[-1])
