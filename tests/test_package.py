@@ -16,16 +16,8 @@ CHECKOUT = {"scorecard/paths.py"}
 
 
 def test_wheel_is_complete(tmp_path):
-    command = [
-        "git",
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "analysis",
-        "scorecard",
-    ]
+    options = ["-z", "--cached", "--others", "--exclude-standard"]
+    command = ["git", "ls-files", *options, "analysis", "scorecard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     with zipfile.ZipFile(built_wheel(tmp_path)) as wheel:
         packed = set(wheel.namelist())

@@ -43,18 +43,9 @@ written(*sys.argv[2:])
 
 def other(interpreter, path, mode, names=()):
     """Return the answers of a process in which nothing is compiled."""
-    command = [
-        interpreter,
-        "-W",
-        "error::RuntimeWarning",
-        "-c",
-        PROGRAM,
-        str(ROOT),
-        str(path),
-        mode,
-    ]
+    command = [interpreter, "-W", "error::RuntimeWarning", "-c", PROGRAM]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    subprocess.run([*command, *names], check=True, env=environment)
+    subprocess.run([*command, str(ROOT), str(path), mode, *names], check=True, env=environment)
     return json.loads(path.read_text())
 
 

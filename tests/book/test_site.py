@@ -118,12 +118,12 @@ def test_style_sheets_load_nothing_remote(site):
     assert outside == []
 
 
-def test_policy_covers_all_scripts_of_pages(site, read_page):
+def test_policy_covers_all_scripts_of_pages(site):
     """No handler stands in an attribute, and the policy lists each inline script by its hash."""
     texts = {path: path.read_text(encoding="utf-8") for path in site.html.rglob("*.html")}
     handlers = {
         (page.path.name, name)
-        for page in map(read_page, texts)
+        for page in site.pages.values()
         for _, attributes in page.elements
         for name in attributes
         if name.startswith("on")

@@ -90,17 +90,10 @@ def test_typed_text_is_printable(capsys, tmp_path):
     ("content", "said"),
     [
         ("", ["empty"]),
-        (HEADER, ["no sources"]),
-        ("name,arrival_rate,decay_rate\na,1,1\n", ["mean_utility"]),
         (HEADER + "a,1,1,1\nb,-1,1,1\n", ["row 2", "arrival_rate", "'-1'"]),
         (HEADER + "a,1,1,0\n", ["row 1", "decay_rate", "'0'"]),
-        (HEADER + "a,1,1,1\nb,1,1,1\nc,1,nan,1\n", ["row 3", "mean_utility", "'nan'"]),
-        (HEADER + "a,1,inf,1\n", ["row 1", "mean_utility", "'inf'"]),
-        (HEADER + "a,1,much,1\n", ["row 1", "mean_utility", "'much'"]),
-        (HEADER + "a,1,,1\n", ["row 1", "mean_utility"]),
         (HEADER + "a,1,1,1,9,9\n", ["more fields"]),
         (HEADER + "a,1,1,1\nb,1,1,1,9\n", ["line 3"]),
-        (HEADER + "a,1,1\n", ["row 1", "decay_rate"]),
         ("\xff\xfe\x00", ["my.csv"]),
         (None, ["my.csv"]),
     ],
@@ -288,15 +281,7 @@ def test_an_unknown_profile_is_refused(capsys):
 @pytest.mark.process
 def test_the_status_reaches_the_shell():
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "scorecard",
-            "run",
-            "four-sources",
-            "--parameters",
-            "budgte=2",
-        ],
+        [sys.executable, "-m", "scorecard", "run", "four-sources", "--parameters", "budgte=2"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

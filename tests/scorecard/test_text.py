@@ -11,7 +11,6 @@ from docutils import nodes
 from docutils.core import publish_doctree
 from hypothesis import example, given
 from hypothesis import strategies as st
-from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
 from myst_parser.docutils_ import Parser
 
@@ -100,15 +99,6 @@ def test_figure_with_odd_names_is_drawn(start_run):
     save_figure("page-curve", draw, clean_for_markdown(NAMES[0]), clean_text(NAMES[0]))
     ET.parse(folder / "figures/page-curve.svg")
     assert list(map(back, pd.read_csv(folder / "figures/page-curve.csv").columns)) == NAMES
-
-
-def test_the_characters_that_would_be_mathematics_are():
-    """What the tests above guard against: without escapes these names are no text."""
-    assert is_math_text("$x^2$")
-    assert drawn("$x^2$") == "mathematics"
-    with pytest.raises(ValueError, match="frac"):
-        Figure().text(0, 0, r"$\frac{$").get_window_extent()
-    assert [type(node).__name__ for node in parsed("<script>").children] == ["raw"]
 
 
 @given(words)
