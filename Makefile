@@ -29,10 +29,11 @@ TESTS   := not slow and not rerun
 PYTEST  := $(BIN)/python -m pytest -n auto --dist loadfile
 SOURCES_OF_TESTS := --doctest-modules analysis scorecard tests
 
-# What needs one processor only, lint, runs beside the tests; they run also where it complains.
+# What needs one processor only, lint, runs beside the tests; they run also where it complains. There is
+# one process more than processors: what builds the book, opens a browser or crawls lets its own wait.
 test: $(READY)  ## all of check, what starts processes, and the quick-profile book: executed, re-executed, rendered, opened in a browser
 	@$(MAKE) --no-print-directory lint & lint=$$!; failed=0; \
-	$(PYTEST) --no-loadscope-reorder -m "$(TESTS)" $(SOURCES_OF_TESTS) || failed=1; \
+	$(PYTEST) -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --no-loadscope-reorder -m "$(TESTS)" $(SOURCES_OF_TESTS) || failed=1; \
 	wait $$lint || { failed=1; echo "make lint fails: see above"; }; \
 	exit $$failed
 

@@ -7,7 +7,11 @@ import os
 import pytest
 from hypothesis import settings
 
+from scorecard.paths import ROOT
 from tests.support import is_sampled
+
+#: Folders of many tests without a book, each file of which takes seconds.
+SHORT_FILES = (ROOT / "tests" / "ephemeral", ROOT / "tests" / "learning")
 
 settings.register_profile("check", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
@@ -26,8 +30,9 @@ def pytest_collection_modifyitems(config, items):
     tests are named (``-k NAME``, ``FILE::TEST``), all do.
 
     The browser's tests take longest: they come first, and the book is built for them. Meanwhile
-    another worker has what starts processes (much of it waits, while kernels of the book compute)
-    and all that needs no book; last come the other files that need one, reruns before them.
+    other workers have what starts processes (much of it waits, while kernels of the book compute)
+    and what needs no book; then come the other files that need one, reruns before them. Last come
+    many short files, so that all workers end together.
     """
     named = config.option.keyword or any("::" in argument for argument in config.args)
     if not named and not os.environ.get("WHOLE"):
@@ -45,7 +50,9 @@ def pytest_collection_modifyitems(config, items):
         builds_the_book = item.path.name == "test_browser.py"
         if item.path in with_book | reruns:
             return 0 if builds_the_book else 3 if item.path in reruns else 4
-        return 1 if item.path in processes else 2
+        if item.path in processes:
+            return 1
+        return 5 if any(map(item.path.is_relative_to, SHORT_FILES)) else 2
 
     items.sort(key=turn)
 
