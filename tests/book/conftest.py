@@ -24,8 +24,6 @@ from tests.support import sample
 
 #: Kinds of tests by the fixtures that they need: what builds the book, what opens a browser.
 KINDS = {"site": "book", "browser": "browser"}
-#: Number of pages whose reruns are tried at each commit.
-RERUNS = 16
 
 
 def _is_rerun(item):
@@ -42,12 +40,12 @@ def _point(item):
 def pytest_collection_modifyitems(config, items):
     """Mark the tests beside this file by what they need, and keep a sample of the reruns.
 
-    The sample is of other pages at each commit, at the first of their points; with WHOLE set, or
-    where pages are named (``-k PAGE``), all points are tried.
+    The sample is of a quarter of the pages, others at each commit, at the first of their points;
+    with WHOLE set, or where pages are named (``-k PAGE``), all points are tried.
     """
     if not config.option.keyword and not os.environ.get("WHOLE"):
         pages = {item.callspec.params["page"] for item in items if _is_rerun(item)}
-        chosen = {(page, 0) for page in sample(pages, RERUNS)}
+        chosen = {(page, 0) for page in sample(pages, len(pages) // 4)}
         left_out = [item for item in items if _is_rerun(item) and _point(item) not in chosen]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not _is_rerun(item) or _point(item) in chosen]

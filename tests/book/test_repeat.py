@@ -21,7 +21,7 @@ def repeat(folders, report):
     """Run nbval on the notebooks in run folders; return the failed cells by notebook."""
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-q"]
     command += ["-p", "no:cacheprovider", "-p", "no:randomly", f"--junitxml={report}"]
-    command += ["-n", str(min(2, len(folders))), "--dist", "loadfile"] if len(folders) > 1 else []
+    command += ["-n", "2", "--dist", "loadfile"] if len(folders) > REPEATS else []
     environment = {**os.environ, **kernel_environment(THREADS)}
     environment["JUPYTER_DEFAULT_PROVISIONER_NAME"] = "warm-provisioner"
     environment.pop("PYTEST_ADDOPTS", None)
