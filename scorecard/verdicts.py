@@ -385,9 +385,10 @@ def _select_template(text: str | Mapping[str, str], value: Any) -> str:
     return text.get("holds" if value else "fails", "") if isinstance(text, Mapping) else text
 
 
-def find_names(text: str) -> set[str]:
+@cache
+def find_names(text: str) -> frozenset[str]:
     """Return the names that a template asks for."""
-    return jinja2.meta.find_undeclared_variables(parse_template(text))
+    return frozenset(jinja2.meta.find_undeclared_variables(parse_template(text)))
 
 
 @cache
