@@ -62,6 +62,7 @@ def test_failed_source_shifts_no_other(tmp_path):
     assert mine[-3:] == [row for row in due(site, epochs) if row[1] == 0][-3:]
 
 
+@pytest.mark.sampled
 @pytest.mark.process
 def test_http_crawl_follows_timetable(tmp_path):
     site = some_site(epochs=16)

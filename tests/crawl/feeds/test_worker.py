@@ -120,6 +120,7 @@ class Feeds(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.sampled
 def test_endless_reading_is_stopped(tmp_path):
     """It fails and is named in the log; the other feed is read, and its item delivered."""
     (tmp_path / "endless.py").write_text(ENDLESS)

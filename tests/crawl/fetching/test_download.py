@@ -85,6 +85,7 @@ def test_hostile_connections_are_closed(tmp_path, monkeypatch):
     assert len(log) >= 3
 
 
+@pytest.mark.sampled
 def test_interrupt_ends_silent_crawl(tmp_path):
     """Long before the time-out; what was under way is asked again, and not settled as failed."""
     listener = socket.create_server(("127.0.0.1", 0))
