@@ -103,7 +103,7 @@ def test_run_refuses_and_goes_on_offline(recomputing, address, tab):
     assert "at most 1 different sources" in run(tab)
     tab.fill("[aria-label='your own policy']", ENDLESS)
     tab.fill("#recompute-limit", "1")
-    assert run(tab).startswith("Stopped after 1 minutes")
+    assert run(tab).startswith("Stopped after 1 minute.")
 
 
 def test_nothing_is_loaded_unasked(site, address, tab):
@@ -143,6 +143,16 @@ def test_seconds_are_scaled_by_a_loop(site, address, tab):
         re.search(r"about (\d+) s on this machine", tab.inner_text(".book-recompute form"))[1]
     )
     assert abs(after - 3 * seconds) <= 3  # both are rounded
+
+
+def test_keyboard_keeps_its_place(site, address, tab):
+    tab.add_init_script(SLOW_WORKER)
+    tab.goto(f"{address}/ephemeral/four-sources.html?recompute")
+    tab.focus(".book-recompute [type=submit]")
+    for next_button in ("Cancel", "Run"):
+        tab.keyboard.press("Enter")
+        assert tab.inner_text(":focus") == next_button
+    assert tab.inner_text(".book-recompute-status").startswith("Cancelled")
 
 
 def test_browser_without_webassembly_is_told(site, address, tab):

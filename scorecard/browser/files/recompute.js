@@ -180,11 +180,13 @@ sources = four_sources()
     say(`${key} is refused.`);
   }
   function busy(on) {
-    runButton.disabled = on;
-    cancelButton.disabled = !on;
+    const [off, next] = on ? [runButton, cancelButton] : [cancelButton, runButton];
+    next.disabled = false;
+    if (document.activeElement === off) next.focus(); // a disabled button would lose the keyboard's place
+    off.disabled = true;
     bar.hidden = !on;
     clearTimeout(clock);
-    if (on) clock = setTimeout(() => stop(`Stopped after ${limit.value} minutes.`), Math.max(1, Number(limit.value) || 15) * 60000);
+    if (on) clock = setTimeout(() => stop(`Stopped after ${limit.value} minute${Number(limit.value) === 1 ? "" : "s"}.`), Math.max(1, Number(limit.value) || 15) * 60000);
   }
   function stop(message) {
     worker?.terminate();
