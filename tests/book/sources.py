@@ -4,50 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-import jupytext
-
 from scorecard.paths import BOOK
+from tests.support import read_notebooks
 
 #: Fields of a claim that say what was computed.
 COMPUTED = ("value", "explained", "alternatives", "interval")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One code cell of a page."""
-
-    tags: frozenset[str]
-    source: str
-
-    @property
-    def lines(self) -> list[str]:
-        """Its lines that are not blank."""
-        return [line for line in self.source.splitlines() if line.strip()]
-
-    @property
-    def shown(self) -> bool:
-        """Whether its code stands in the HTML page, open or folded."""
-        return not self.tags & {"remove-cell", "remove-input"}
-
-
-@cache
-def cells() -> dict[str, list[Cell]]:
-    """Return the code cells of every page that has any, by the page's place in the book."""
-    found = {}
-    for path in sorted(BOOK.glob("*/*.md")):
-        text = path.read_text(encoding="utf-8")
-        if "{code-cell}" in text:
-            notebook = jupytext.reads(text, fmt="md:myst")
-            found[path.relative_to(BOOK).as_posix()] = [
-                Cell(frozenset(cell.metadata.get("tags", [])), cell.source)
-                for cell in notebook.cells
-                if cell.cell_type == "code"
-            ]
-    return found
+def cells() -> dict[str, list[str]]:
+    """Return the code cells of every page, by the page's place in the book."""
+    return {
+        notebook.page: [cell.source for cell in notebook.content.cells if cell.cell_type == "code"]
+        for notebook in read_notebooks().values()
+    }
 
 
 def page_modules() -> list[Path]:

@@ -15,7 +15,7 @@ def test_no_claim_is_a_literal():
         f"{page}: {id}"
         for page, content in cells().items()
         for cell in content
-        for id in literal_claims(cell.source)
+        for id in literal_claims(cell)
     ]
     found += [
         f"{path.parent.name}/{path.stem}: {id}"
@@ -29,9 +29,9 @@ def test_page_code_stands_in_html(site):
     """In the text of the built page, but for the cells that only record results."""
     short = {}
     for page, content in cells().items():
-        path = (site.html / page).with_suffix(".html")
-        text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text(encoding="utf-8")))
-        lines = [line for cell in content if not only_records(cell.source) for line in cell.lines]
+        text = html.unescape(re.sub(r"<[^>]+>", "", site.pages[f"{page}.html"].text))
+        code = "\n".join(cell for cell in content if not only_records(cell))
+        lines = [line for line in code.splitlines() if line.strip()]
         share = sum(line in text for line in lines) / len(lines)
         if share < LEAST_SHARE:
             short[page] = share

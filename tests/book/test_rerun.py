@@ -14,7 +14,7 @@ import pytest
 
 from scorecard import commands
 from scorecard.paths import ROOT
-from scorecard.running.notebooks import all_notebooks
+from tests.support import read_notebooks
 
 pytestmark = pytest.mark.book
 MY_SOURCES = """name,arrival_rate,mean_utility,decay_rate
@@ -149,7 +149,7 @@ def test_odd_names_on_every_page():
     """A new page that reads names of sources belongs into the list above."""
     shows = {
         n.name
-        for n in all_notebooks().values()
+        for n in read_notebooks().values()
         if "sources" in n.parameters and ".names" in code(n)
     }
     assert shows == {"four-sources", "stochastic-arrivals", "timetable"}
