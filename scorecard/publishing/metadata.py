@@ -280,6 +280,9 @@ def update_notebook_sizes(site: Path) -> None:
 _TAG = Markup("    <{} {}>\n")
 #: Subject that a page's HTML title has besides the page's own title, by the folder of the page.
 _SUBJECTS = {
+    "index": "A reproducible book on scheduling web crawlers",
+    "api": "Scheduling web crawlers in Python",
+    "documents": "Papers on scheduling web crawlers, recomputed",
     "ephemeral": "Whittle index for web crawling",
     "restarts": "Restless bandits with restarts",
     "learning": "Learning the Whittle index",
