@@ -87,12 +87,12 @@ def sample_cases(instances: int, rng: np.random.Generator) -> Cases:
 
 #: Statements of `lemma_checks`, in the order of the page's table.
 STATEMENTS = {
-    "lipschitz": "Lemma 1 (2): 1 - steepest slope of V_d",
+    "lipschitz": "Lemma 1 (2): 1 less the steepest slope of the discounted value",
     "printed_constant": "Lemma 1 (2): printed constant - true slope",
     "printed_control": "Lemma 1 (2): bound by a control optimal from x - slope",
-    "discounted_monotone": "Lemma 1 (3): least slope of V_d",
-    "discounted_convex": "Lemma 1 (3): least second difference of V_d",
-    "vanishing_discount": "limit: 0.001 - |V_d - V_d(u) - V|",
+    "discounted_monotone": "Lemma 1 (3): least slope of the discounted value",
+    "discounted_convex": "Lemma 1 (3): least second difference of the discounted value",
+    "vanishing_discount": "limit: 0.001 less the distance of discounted values from V",
     "monotone": "Lemma 2 (1): least slope of V",
     "convex": "Lemma 2 (1): least second difference of V",
     "nested": "Lemma 4: fall of D to the next subsidy",

@@ -214,8 +214,7 @@ def draw_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable:
         caption=f"Relative error in double precision at age {age}, against the definition in 60 "
         f"decimal digits. The stable forms stay below {bound:.0e}. The printed forms lose digits "
         "where interest fades slowly, the short form also elsewhere when the ceiling flips. "
-        f"Theorem 1 as printed is off by half or more {where}, the short form by up to "
-        f"{short.max():.1e}. "
+        f"Theorem 1 as printed is off by half or more {where}. "
         "Errors of exactly 0 are drawn at the bottom edge.",
         alt="Scatter of relative errors on logarithmic axes. Two stable forms stay below "
         f"{bound:.0e} for all decay rates. The error of Theorem 1 as printed rises as the decay "

@@ -533,8 +533,8 @@ def draw_copies(copies: pd.DataFrame, runs: int) -> None:
         caption="Gap between the index policy and the relaxed bound. With random content, equal "
         f"ages and its own index it is {fallen} at {most} copies of each source on the two sets; "
         f"with expected content and equal ages it is {flat} with any number. The wrong index is "
-        f"that of expected content. Bands: 95% intervals over {runs} runs where content is random, "
-        f"the range of {runs} runs otherwise; a gap of zero is drawn at the bottom.",
+        f"that of expected content. Bands of {runs} runs: 95% intervals where content is random, "
+        "the range otherwise; a gap of zero is drawn at the bottom.",
         alt="Log-log panels of the gap. With expected content and equal ages at the beginning the "
         f"curve is flat, at {flat}. With random content and its own index the curves go {moves} "
         f"at {most} copies.",

@@ -47,7 +47,8 @@ def draw_deviation(grid: Floats, deviation: dict[float, Floats], law: str) -> No
         draw,
         caption="How far the deterministic closed form lies from the true index with random "
         f"content ({law} utilities), for source 1 alone and contents from "
-        f"{grid[0]:.0%} of $u^*$ up. Farthest, by items per time unit: {'; '.join(farthest)}.",
+        f"{grid[0]:.0%} of $u^*$ up. Farthest, by items per time unit: "
+        f"{'; '.join(dict.fromkeys([farthest[0], farthest[-1]]))}.",
         alt="Curves of the relative deviation against the content, one an arrival rate. Range by "
         f"items per time unit: {'; '.join(wide)}.",
         height=3.8,

@@ -100,7 +100,7 @@
         const each = (n, digits) => listed(WAYS.map((way) => `${way} ${said(of(way, n), digits)}`));
         const worst = Math.max(...shown.map((n) => of("value", n)));
         const unit = state.show === "loss" ? "% lost" : "budgets spent";
-        const over = state.show === "loss" ? " A way that spends more than the budget can earn more than the optimum, and loses less than nothing." : "";
+        const over = state.show === "loss" ? " A way that spends more than the budget can earn more than the optimum: its loss is then negative." : "";
         return {
           picture: [panel],
           numbers: Object.fromEntries(WAYS.map((way) => [way, measures.loss.of(way, chosen)])),

@@ -37,7 +37,7 @@
         steps.line(grid.flatMap((at, n) => (n && least(at) !== least(grid[n - 1]) ? [[at, least(grid[n - 1])], [at, least(at)]] : [[at, least(at)]])), colour(6))
           .line([[state.penalty, -0.3], [state.penalty, size + 0.3]], colour(1), { thick: 1.5 })
           .dots([[state.penalty, best]], colour(1), { radius: 7, open: true });
-        const policy = best === 0 ? "is active in every state" : best === size ? "never is active"
+        const policy = best === 0 ? "is active in every state" : best === size ? "is never active"
           : `leaves the first ${best} of ${size} states passive`;
         const ordered = crossings.every((w, k) => k === 0 || w >= crossings[k - 1]);
         return {

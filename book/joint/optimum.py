@@ -175,7 +175,7 @@ def save_four(solutions: Mapping[str, Solved]) -> None:
         }
         for crawls, solution in solutions.items()
     }
-    frame = pd.DataFrame(rows).rename_axis("what")
+    frame = pd.DataFrame(rows).rename(POLICIES).rename_axis("what")
     save_table(
         "optimum-four",
         frame,

@@ -213,8 +213,8 @@ def save_losses(id: str, runs: Mapping[str, LearningCurves], size: int, budget: 
     save_table(
         id,
         table,
-        f"Loss against the index policy, {size} sources, $M = {budget}$: over all epochs with half "
-        f"a 95% interval{unless}, over the last fifth, epochs to 95% and 99% of its long-run "
+        f"Loss against the index policy, {size} sources, $M = {budget}$: over all epochs ± half "
+        f"of the 95% interval{unless}, over the last fifth, epochs to 95% and 99% of its long-run "
         f"reward (median and 95% interval, which takes {least_for_median()} runs), and runs that "
         "diverged.",
         formats={"loss (%)": ".3f", "± (95%)": ".2g", "last fifth (%)": ".3f"},
@@ -411,7 +411,7 @@ def save_regrets(table: pd.DataFrame, limit: float) -> None:
     save_table(
         "learners-hard-regrets",
         tabulate_regrets(table).rename_axis("learner"),
-        "Regret in % of the relaxed bound, with half a 95% interval. A learner does not "
+        "Regret in % of the relaxed bound, ± half of its 95% interval. A learner does not "
         f"hold in a case if it may lose more than {100 * limit:.0f}% of the bound to the index "
         "policy that knows the rates.",
     )

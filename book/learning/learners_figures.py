@@ -66,8 +66,8 @@ def draw_loss(id: str, runs: Runs, size: int) -> None:
         id,
         draw,
         f"Share of the index policy's reward that was lost so far, {size} sources, mean of {count} "
-        f"runs with 95% bands (values below {LEAST_LOSS:g}% are drawn there). A flat line is a "
-        "loss that never stops; one that falls tenfold in a tenfold time loses nothing more. The "
+        f"runs with 95% bands (smaller losses are drawn as {LEAST_LOSS:g}%). A flat line is a loss "
+        "that never stops; one that falls tenfold in a tenfold time loses nothing more. The "
         f"least at the end: {least}.",
         f"Loss so far on logarithmic axes for {size} sources. Per cent lost at the end: "
         f"{values_text}.",

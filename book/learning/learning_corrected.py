@@ -315,8 +315,8 @@ def save_remains(remains: pd.DataFrame, budget: int, stuck: float) -> None:
         "learning-corrected-remains",
         remains,
         "Reward per epoch by budget and start: of the first thresholds, of the runs (last fifth, "
-        "with half a 95% interval), of what they learned without draws, of an exact climb from the "
-        "same start, and of policies that know the parameters.",
+        "± half of their 95% intervals), of what they learned without draws, of an exact climb "
+        "from the same start, and of policies that know the parameters.",
         formats=".2f",
     )
 

@@ -45,6 +45,7 @@ def draw_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
         f"{name}: {format_plus_minus(late.value, late.half_width, 1)}, {late.replications} runs"
         for name, (_, late) in ends.items()
     )
+    late_text = "; ".join(f"{name}: {late.value:.1f}" for name, (_, late) in ends.items())
     first = "; ".join(f"{name}: {mean:.0f}" for name, (mean, _) in ends.items())
 
     def draw(figure: Figure) -> pd.DataFrame:
@@ -69,7 +70,7 @@ def draw_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
         "learning-corrected-curves",
         draw,
         caption=f"Reward per epoch in blocks of {pluralise(block, 'epoch')}, $M = {budget}$, means "
-        f"with 95% bands. In the last fifth, {values_text}.",
+        f"with 95% bands. In the last fifth, {late_text}.",
         alt=f"Learning curves. First block, {first}. In the last fifth, {values_text}. The index "
         f"policy earns {index:.1f}.",
         instances="learning-corrected-runs",
@@ -163,8 +164,8 @@ def draw_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
         "learning-corrected-tuning",
         draw,
         caption="What the corrected scheme loses in the last fifth of the runs, against $\\kappa$ "
-        f"(first) and $c$ (second): {losses}. $M = {budget}$; 95% bands; values below "
-        f"{LEAST_LOSS:g}% are drawn there.",
+        f"(first) and $c$ (second): {losses}. $M = {budget}$; 95% bands; smaller losses "
+        f"than {LEAST_LOSS:g}% are drawn as {LEAST_LOSS:g}%.",
         alt=f"Two panels of losses on logarithmic axes: {losses}.",
         height=3.9,
     )

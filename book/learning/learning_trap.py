@@ -564,8 +564,8 @@ def save_kinds(runs: pd.DataFrame) -> None:
         "learning-trap-kinds",
         wide.loc[runs.kind.unique(), runs.rule.unique()].rename_axis(None, axis=1),
         "Loss against the index policy with known rates, in % over the second half of the run: "
-        f"mean over {runs.set.nunique()} sets with one stream of arrivals each, half a 95% "
-        "interval, and the largest.",
+        f"mean over {runs.set.nunique()} sets with one stream of arrivals each, ± half of the "
+        "95% interval, and the largest.",
         instances="learning-trap-kinds-runs",
     )
     save_value("learning-trap-kinds-number", int(runs.kind.nunique()))

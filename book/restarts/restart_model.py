@@ -271,7 +271,7 @@ def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> No
         f"with {bandit.shape[0]} states, {bandit.budget} active ({kernel} kernels, slide 18's "
         f"costs). The index policy loses at most {worst:.1f}%, or {tied:.1f}% with its ties broken "
         f"in the best way; the rule that takes the lowest index loses at least {least:.0f}%, "
-        "however its own ties are broken. Losses below 0.001% are drawn there.",
+        "however its own ties are broken. Smaller losses than 0.001% are drawn as 0.001%.",
         alt="Points of four policies on a logarithmic axis: the index policy with the best ties at "
         f"most {tied:.1f} percent above the optimum, with ties to the lower arm at most "
         f"{worst:.1f} percent; the rule with the lowest index at least {least:.0f} percent above.",

@@ -191,6 +191,7 @@ def save_losses(worst: pd.DataFrame) -> None:
         f"The systems, of {len(worst)}, on which the index policy with ties broken in the best way "
         "loses most to the myopic policy: exact costs, and the loss in %.",
         formats=".4f",
+        labels={"optimal": "optimum", "index_best": "index, best ties", "loss": "loss (%)"},
     )
 
 
@@ -300,10 +301,10 @@ def draw_histogram(large: pd.DataFrame, paths: int) -> tuple[Floats, Floats]:
     save_figure(
         "restart-myopic-histogram",
         draw,
-        caption="Redraws the histogram of slide 20 on its ticks, for every generator: saving of "
-        f"the index policy over the myopic one, $n = {large.arms.iloc[0]}$, "
-        f"$m = {large.budget.iloc[0]}$, {paths} paths with a control variate (half-width "
-        f"{half:.2f} on average). Medians in %: {middles}.",
+        caption=f"What the index policy saves over the myopic one, $n = {large.arms.iloc[0]}$, "
+        f"$m = {large.budget.iloc[0]}$. Medians in %: {middles}. By {paths} paths with a control "
+        f"variate (half-width {half:.2f} on average). Redraws the histogram of slide 20 on its "
+        "ticks, for every generator.",
         alt=f"{pluralise(len(names), 'histogram')} of the saving in %, with medians of {middles}.",
         instances="restart-myopic-systems",
         height=1 + 1.45 * math.ceil(len(names) / 3),

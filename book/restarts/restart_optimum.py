@@ -271,9 +271,9 @@ def draw_histogram(systems: pd.DataFrame, instances: int) -> tuple[Floats, Float
     save_figure(
         "restart-optimum-histogram",
         draw,
-        caption="Redraws the histogram of slide 19 on its axes, for every generator: optimum over "
-        f"index policy in %, ties to the lower arm, {instances} systems from each generator "
-        f"at each budget. The medians are {halves}; titles count the systems below the axis.",
+        caption="Cost of the optimum over that of the index policy in %, ties to the lower arm, "
+        f"{instances} systems from each generator at each budget. The medians are {halves}; titles "
+        "count the systems below the axis. Redraws the histogram of slide 19, for every generator.",
         alt=f"{len(names)} histograms, one a generator, in {at_end} of which the bar at the right "
         f"end is the highest, with the medians over all {halves}; the lowest of all values is "
         f"{systems.alpha.min():.2f}.",

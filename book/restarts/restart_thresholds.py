@@ -282,10 +282,9 @@ def draw_step(lines: Thresholds, kernel: str) -> None:
     save_figure(
         "restart-thresholds-step",
         draw,
-        caption="Redraws the sketch of slide 15: the best threshold $k_\\lambda$ against the "
-        f"penalty, here for one {kernel} arm with {states} states and slide 18's costs. It climbs "
-        f"by one at each index $w(k)$, and ends at {states + 1}, never active, which the slide "
-        "leaves out.",
+        caption="The best threshold $k_\\lambda$ against the penalty, here for one "
+        f"{kernel} arm with {states} states and slide 18's costs. It climbs by one at each index "
+        f"$w(k)$, and ends at {states + 1}, never active, which the sketch of slide 15 leaves out.",
         alt=f"A step curve rises from threshold 1 to {states + 1}, one step at the index of each "
         f"state. A dashed line at {states} shows where it would stay if never active were not "
         "allowed.",
@@ -325,9 +324,9 @@ def draw_crossing(lines: Thresholds, k: int) -> None:
     save_figure(
         "restart-thresholds-crossing",
         draw,
-        caption=f"Redraws the sketch of slide 16: the index of state {k + 1} is the penalty at "
-        "which it does not matter whether that state is active. The two thresholds on either side "
-        f"of it cost the same at $\\lambda = {at:.4g}$.",
+        caption=f"The index of state {k + 1} is the penalty at which it does not matter whether "
+        "that state is active. The two thresholds on either side of it cost the same at "
+        f"$\\lambda = {at:.4g}$. Redraws the sketch of slide 16.",
         alt=f"Two straight lines cross at penalty {at:.4g}; left of it the steeper one, active in "
         f"state {k + 1}, is lower.",
         height=3.2,
@@ -366,9 +365,10 @@ def draw_lines(lines: Thresholds, first: int, meets: dict[tuple[int, int], float
     save_figure(
         "restart-thresholds-lines",
         draw,
-        caption="Redraws the sketch of slide 23: cost of four neighbouring thresholds against the "
-        f"penalty, $k = {first + 1}$, same arm{among}. The ticks at $\\lambda = 0$ are $D(k)$ to "
-        "$D(k+3)$; dots mark the crossings of neighbours, squares those of next-but-one lines.",
+        caption="Cost of four neighbouring thresholds against the penalty, "
+        f"$k = {first + 1}$, same arm{among}: the higher the threshold, the less it rises. The "
+        "ticks at $\\lambda = 0$ are $D(k)$ to $D(k+3)$; dots mark the crossings of neighbours, "
+        "squares those of next-but-one lines. Redraws the sketch of slide 23.",
         alt=f"Four straight lines{among}; the higher the threshold, the less they rise. Intercepts "
         "are marked at penalty zero; dots mark the crossings of neighbours, squares those of lines "
         "two apart.",

@@ -115,7 +115,7 @@ def test_figures_show_results(monkeypatch):
     late = runs[page.BAD].late()
     assert (
         f"bad start: {late.value:.1f} ± {late.half_width:.1f}, 3 runs"
-        in (kept["learning-corrected-curves"]["caption"])
+        in (kept["learning-corrected-curves"]["alt"])
     )
     monkeypatch.setattr(page, "save_predicates", values.update)
     page.save_learned(runs, {page.ZERO: np.ones(3), page.BAD: np.zeros(3)}, 1.0, 80.0)
