@@ -52,7 +52,7 @@ from scorecard import (
 
 RULES = {
     "nutch": "Nutch",
-    "mended": "Nutch, NUTCH-1564 mended",
+    "mended": "Nutch, NUTCH-1564 repaired",
     "storm": "StormCrawler",
     "entry": "Miniflux, entry frequency",
     "auto": "FreshRSS with AutoTTL",
@@ -331,7 +331,23 @@ def tabulate_rules(table: pd.DataFrame, size: str) -> pd.DataFrame:
 
 
 def save_tables(table: pd.DataFrame, every: Mapping[str, Experiment]) -> None:
-    """Save one table a budget."""
+    """Save the values at all budgets side by side, and one table a budget."""
+    values = table[table["policy"] != "clairvoyant"].set_index(["size", "policy"])
+    values = values[["value", "low", "high"]]
+    ranked = values["value"].groupby("policy").mean().sort_values(ascending=False).index
+    columns = {
+        f"{experiment.budget} an hour": [
+            format_interval(*values.loc[(size, name)].tolist()) for name in ranked
+        ]
+        for size, experiment in every.items()
+    }
+    save_table(
+        "arena-by-budget",
+        pd.DataFrame(columns, pd.Index([LABELS[name] for name in ranked], name="policy")),
+        "Value in units of the index with trained rates, with block-bootstrap 95% intervals, by "
+        "visits an hour; sorted by the mean over the budgets.",
+        instances="arena-rules",
+    )
     for size, experiment in every.items():
         save_table(
             f"arena-{size}",
@@ -358,7 +374,7 @@ FINDINGS = {
     "hours-little": "rates by the hour change the reward by less than 2% at every budget",
     "forced-is-no-robin": "Nutch with a round for its longest interval earns less than half of "
     "round robin",
-    "mending-helps": "with chosen settings Nutch earns more when mended, at every budget",
+    "mending-helps": "with chosen settings Nutch earns more when repaired, at every budget",
 }
 TRACES = {
     "both": "uploads and commits",
