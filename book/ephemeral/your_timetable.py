@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.table import Timetable, timetable
+from analysis.ephemeral.timetables.table import Timetable
 from scorecard import (
     COLOURS,
     add_panels,
@@ -22,11 +20,6 @@ from scorecard import (
 SHOWN = 20
 #: Commands, with what a shell types before the name of a source.
 COMMANDS = {"curl": "curl -sSO", "wget": "wget -q", "fetch": "fetch"}
-
-
-def make_timetable(sources: Sources, budget: int, longest: int) -> Timetable:
-    """Return a timetable with gaps of at most `longest` epochs; 0 for no limit."""
-    return timetable(sources, budget, max_age=longest or np.inf)
 
 
 def tabulate_crontab(table: Timetable, command: str, minutes: int) -> pd.DataFrame:
