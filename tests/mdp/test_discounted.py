@@ -1,4 +1,4 @@
-"""Discounted solvers against each other and a public package."""
+"""Discounted solvers: forms of their input, limits and tolerances."""
 
 import numpy as np
 import pandas as pd

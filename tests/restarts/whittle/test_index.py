@@ -1,4 +1,4 @@
-"""The Whittle index by its independent routes, and against a public package."""
+"""The Whittle index by its independent routes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,6 @@ from tests.restarts.precise import best_passive, precise_index
 from tests.restarts.support import MONOTONE_ARMS, draw_arm
 
 DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99, 1.0])
-
-
-def package_index(arm: RestartArm, discount: float) -> np.ndarray:
-    """markovianbandit-pkg's index; its import changes NumPy's error state, so that is restored."""
-    state = np.geterr()
-    try:
-        from markovianbandit.whittle_computation import compute_whittle_indices
-
-        reset = np.tile(arm.reset, (arm.states, 1))
-        _, index = compute_whittle_indices(
-            np.array(arm.passive), reset, -arm.passive_cost, -arm.active_cost, beta=discount
-        )
-    finally:
-        np.seterr(**state)
-    return index
 
 
 @settings(max_examples=150)
@@ -128,13 +113,6 @@ def test_closed_form_refusal_names_state():
         whittle_index(close, 0.9, method="closed form")
 
 
-def test_average_index_needs_one_class():
-    arm = RestartArm(np.eye(3), [1, 0, 0], [0.0, 1.0, 2.0], [1.5] * 3)
-    with pytest.raises(ValueError, match="discount"):
-        whittle_index(arm, 1.0)
-    assert np.isfinite(whittle_index(arm, 0.999).index).all()
-
-
 def unichain_arm(seed: int) -> RestartArm:
     """An arm with one closed class, and many states that lead there only by way of others."""
     rng = np.random.default_rng(seed)
@@ -176,6 +154,7 @@ def test_all_methods_refuse_several_classes(method):
     arm = RestartArm(np.eye(3), [1, 0, 0], [0.0, 1.0, 2.0], [1.5] * 3)
     with pytest.raises(ValueError, match="discount"):
         whittle_index(arm, 1.0, method=method)
+    assert np.isfinite(whittle_index(arm, 0.999).index).all()
 
 
 def drifting_down(states: int, up: float, down: float) -> RestartArm:
