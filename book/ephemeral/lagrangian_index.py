@@ -511,8 +511,10 @@ def save_prices(wrong: pd.DataFrame, other: pd.DataFrame) -> None:
         }
         for factor, runs in wrong.groupby("factor")
     }
-    for name, losses in (("right", other.right), ("self-tuned", other.tuned), ("the index", index)):
-        rows[name] = {"mean loss": _format_loss(losses), "worse than the index on": ""}
+    for name, losses in (("right", other.right), ("self-tuned", other.tuned)):
+        worse = f"{int((losses > other['index']).sum())} of {len(losses)} sets"
+        rows[name] = {"mean loss": _format_loss(losses), "worse than the index on": worse}
+    rows["the index"] = {"mean loss": _format_loss(index), "worse than the index on": "none"}
     save_table(
         "lagrangian-index-wrong-prices",
         pd.DataFrame(rows).T.rename_axis("price over the multiplier"),
