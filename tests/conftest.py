@@ -11,7 +11,7 @@ from scorecard.paths import ROOT
 from tests.support import is_sampled
 
 #: Folders of many tests without a book, each file of which takes seconds.
-SHORT_FILES = (ROOT / "tests" / "ephemeral", ROOT / "tests" / "learning")
+SHORT_FILES = {ROOT / "tests" / "ephemeral", ROOT / "tests" / "learning"}
 
 settings.register_profile("check", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
@@ -45,6 +45,7 @@ def pytest_collection_modifyitems(config, items):
         return {item.path for item in items if any(map(item.get_closest_marker, marks))}
 
     reruns, with_book, processes = files("rerun"), files("book", "browser"), files("process")
+    short = {path for path in {item.path for item in items} if SHORT_FILES & {*path.parents}}
 
     def turn(item):
         builds_the_book = item.path.name == "test_browser.py"
@@ -52,7 +53,7 @@ def pytest_collection_modifyitems(config, items):
             return 0 if builds_the_book else 3 if item.path in reruns else 4
         if item.path in processes:
             return 1
-        return 5 if any(map(item.path.is_relative_to, SHORT_FILES)) else 2
+        return 5 if item.path in short else 2
 
     items.sort(key=turn)
 
