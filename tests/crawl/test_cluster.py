@@ -119,6 +119,13 @@ def of_one(site, tmp_path, budget, epochs, urls=None, **more):
     return rows(crawl_log(tmp_path / "one"))
 
 
+def run_to_end(crawl, parts, tmp_path):
+    """Run a crawl of parts to its end; return the rows of all their logs."""
+    crawl.run(parts)
+    parts.stop()
+    return set.union(*(rows(log) for log in logs(tmp_path / "parts")))
+
+
 @pytest.mark.parametrize("budget", [2, 25])
 def test_four_parts_equal_one(tmp_path, budget):
     site = shared_site()
@@ -145,9 +152,7 @@ def test_killed_part_resumes_epoch(tmp_path):
             parts.fetch(part, int(rng.integers(0, 3)))
             if rng.random() < 0.3:
                 parts.kill(part)
-    crawl.run(parts)
-    parts.stop()
-    found = set.union(*(rows(log) for log in logs(tmp_path / "parts")))
+    found = run_to_end(crawl, parts, tmp_path)
     assert found == of_one(site, tmp_path, 9, 15)
 
 
@@ -164,9 +169,7 @@ def test_restarted_coordinator_resumes_epoch(tmp_path):
             parts.schedulers[part].store.close()
     crawl = CrawlCluster(settings, tmp_path / "parts", PARTS)
     parts = Local(site, crawl)
-    crawl.run(parts)
-    parts.stop()
-    found = set.union(*(rows(log) for log in logs(tmp_path / "parts")))
+    found = run_to_end(crawl, parts, tmp_path)
     assert found == of_one(site, tmp_path, 9, 15)
     with pytest.raises(ValueError, match="parts must be 4, as in"):
         CrawlCluster(settings, tmp_path / "parts", 3)
@@ -180,9 +183,7 @@ def test_learner_of_parts_earns_alike(tmp_path):
     settings = settings_of(site, tmp_path / "all.csv", in_process_urls(site), 4, 40, **more)
     crawl = CrawlCluster(settings, tmp_path / "parts", PARTS)
     parts = Local(site, crawl)
-    crawl.run(parts)
-    parts.stop()
-    found = set.union(*(rows(log) for log in logs(tmp_path / "parts")))
+    found = run_to_end(crawl, parts, tmp_path)
     one = of_one(site, tmp_path, 4, 40, **more)
     spent, reward = len(found), sum(row.reward for row in found)
     assert spent == len(one) == 4 * 40
@@ -202,10 +203,8 @@ def test_sources_change_hosts_stay(tmp_path):
         crawl.step(parts)
     before = {host: crawl.hosts.part(host) for host in map(host_of, urls[:25])}
     path.write_text("\n".join([whole[0], *whole[11:]]) + "\n")  # without the first ten
-    crawl.run(parts)
-    parts.stop()
+    log = run_to_end(crawl, parts, tmp_path)
     assert {host: crawl.hosts.part(host) for host in before} == before
-    log = set.union(*(rows(log) for log in logs(tmp_path / "parts")))
     early, late = ({row.source for row in log if (row.epoch < 8) == e} for e in (True, False))
     assert max(early) < 25
     assert min(late) >= 10
