@@ -11,7 +11,7 @@ from scorecard.paths import ROOT
 from tests.support import is_sampled
 
 #: Folders of many tests without a book, each file of which takes seconds.
-SHORT_FILES = {ROOT / "tests" / "ephemeral", ROOT / "tests" / "learning"}
+SHORT_FILES = {ROOT / "tests" / name for name in ("learning", "restarts", "robots")}
 
 settings.register_profile("check", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
