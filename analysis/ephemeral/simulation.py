@@ -9,7 +9,9 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), sections 2
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +30,10 @@ from analysis.checks import (
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, named_policy, select_arms
 from analysis.ephemeral.sources import Sources
-from analysis.mdp.cycles import follow_to_cycle
 from analysis.results import NotConverged
+
+State = TypeVar("State")
+Output = TypeVar("Output")
 
 INITIAL_STATES = ("empty", "fresh", "full")
 OLDEST = 2**62
@@ -293,3 +297,25 @@ def play_ages(
 
     start = np.minimum(np.asarray(age, dtype=np.int64), oldest)
     return follow_to_cycle(step, start, horizon, key=np.ndarray.tobytes)
+
+
+def follow_to_cycle(
+    step: Callable[[State], tuple[Output, State]],
+    state: State,
+    horizon: int,
+    *,
+    key: Callable[[State], Hashable],
+) -> tuple[list[Output], int | None]:
+    """Follow a deterministic system for at most `horizon` steps, until a state recurs.
+
+    `step` takes a state and returns an output and the next state. `key` returns a hashable key of a
+    state; it is called before each step, which may change the state in place. Returns the outputs,
+    and the step from which on they repeat, None if no state recurred.
+    """
+    first_steps: dict[Hashable, int] = {}
+    outputs: list[Output] = []
+    while (state_key := key(state)) not in first_steps and len(outputs) < horizon:
+        first_steps[state_key] = len(outputs)
+        output, state = step(state)
+        outputs.append(output)
+    return outputs, first_steps.get(state_key)

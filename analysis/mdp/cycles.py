@@ -8,124 +8,111 @@ is a functional graph, whose cycles give each state a gain eta(s) and a bias
     h(s) = rewards[a, s] - eta(s) + h(successors[a, s]),
 
 and it is improved first in the gain of the successor, then in the bias.
-
-A policy alone, played from a start, runs into a cycle of its own: `follow_to_cycle` finds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TypeVar
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Floats, Ints
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_integer, check_integers
-from analysis.kernel_cache import njit
 from analysis.mdp.problem import EPSILON, check_policy, check_rewards, largest
 from analysis.results import AverageSolution, NotConverged
 
-State = TypeVar("State")
-Output = TypeVar("Output")
 
-
-def follow_to_cycle(
-    step: Callable[[State], tuple[Output, State]],
-    state: State,
-    horizon: int,
-    *,
-    key: Callable[[State], Hashable],
-) -> tuple[list[Output], int | None]:
-    """Follow a deterministic system for at most `horizon` steps, until a state recurs.
-
-    `step` takes a state and returns an output and the next state. `key` returns a hashable key of a
-    state; it is called before each step, which may change the state in place. Returns the outputs,
-    and the step from which on they repeat, None if no state recurred.
-    """
-    first_steps: dict[Hashable, int] = {}
-    outputs: list[Output] = []
-    while (state_key := key(state)) not in first_steps and len(outputs) < horizon:
-        first_steps[state_key] = len(outputs)
-        output, state = step(state)
-        outputs.append(output)
-    return outputs, first_steps.get(state_key)
-
-
-@njit
-def _evaluate(successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias: Floats) -> None:
-    """Write the gain and bias of each state of a policy's functional graph.
+def _evaluate(following: Ints, reward: Floats, eta: Floats, bias: Floats) -> None:
+    """Write the gain and bias of each state, given its next state and reward under a policy.
 
     One state of each cycle keeps the bias that it had under the last policy: otherwise the
     iteration could alternate between cycles of the same gain.
     """
-    states = policy.size
-    mark = np.zeros(states, dtype=np.int64)  # 0 unseen, positive: the walk that saw it first
-    path = np.empty(states, dtype=np.int64)
-    for start in range(states):
-        if mark[start]:
-            continue
-        length, state = 0, start
-        while not mark[state]:
-            mark[state] = start + 1
-            path[length] = state
-            length += 1
-            state = successors[policy[state], state]
-        if mark[state] == start + 1:  # a new cycle, from `state` back to itself
-            # The sum of a long cycle is compensated (Kahan): an error of the gain adds up around
-            # the cycle, and would pass for an improvement where it closes.
-            total, lost, count, member = 0.0, 0.0, 0, state
-            while True:
-                term = rewards[policy[member], member] - lost
-                larger = total + term
-                lost = (larger - total) - term
-                total = larger
-                count += 1
-                member = successors[policy[member], member]
-                if member == state:
-                    break
-            eta[state] = total / count
-        anchor = state
-        for position in range(length - 1, -1, -1):
-            state = path[position]
-            if state == anchor and mark[anchor] == start + 1:
-                continue
-            following = successors[policy[state], state]
-            eta[state] = eta[following]
-            bias[state] = rewards[policy[state], state] - eta[state] + bias[following]
+    on_cycle = _is_on_cycle(following)
+    states = np.arange(following.size)
+    # Doubling: `entry` is the state after 1, 2, 4, ... steps of a walk that ends at its cycle, and
+    # `steps` the number of them that it took.
+    entry = np.where(on_cycle, states, following)
+    steps = (~on_cycle).astype(np.intp)
+    while (more := steps[entry]).any():
+        steps += more
+        entry = entry[entry]
+    smallest = np.zeros_like(
+        states
+    )  # state from which a cycle is entered here: the last one counts
+    smallest[entry[::-1]] = states[::-1]
+    cyclic = np.flatnonzero(on_cycle)
+    seen = np.zeros_like(on_cycle)
+    for anchor in cyclic[np.argsort(smallest[cyclic])].tolist():
+        if not seen[anchor]:
+            cycle = [anchor]
+            while (state := int(following[cycle[-1]])) != anchor:
+                cycle.append(state)
+            seen[cycle] = True
+            eta[cycle] = _mean(reward[cycle].tolist())
+            for state in cycle[:0:-1]:
+                bias[state] = reward[state] - eta[state] + bias[following[state]]
+    eta[:] = eta[entry]
+    surplus = reward - eta
+    # Small integers are sorted by their digits, many times as fast as by comparison.
+    order = np.argsort(steps.astype(np.min_scalar_type(steps.max())), kind="stable")[cyclic.size :]
+    levels = np.cumsum(np.bincount(steps)[1:])[:-1]
+    for level in np.split(order, levels):
+        bias[level] = surplus[level] + bias[following[level]]
 
 
-@njit
+def _is_on_cycle(following: Ints) -> Bools:
+    """Return whether each state is on a cycle: the states where walks are after many steps."""
+    ahead, last = following, -1
+    while True:
+        reached = np.zeros(following.size, dtype=bool)
+        reached[ahead] = True
+        if (count := int(np.count_nonzero(reached))) == last:  # no more steps leave any of them
+            return reached
+        ahead, last = ahead[ahead], count
+
+
+def _mean(rewards: list[float]) -> float:
+    """Return the mean by a compensated sum (Kahan).
+
+    An error of the gain adds up around a long cycle, and would pass for an improvement where it
+    closes.
+    """
+    total, lost = 0.0, 0.0
+    for reward in rewards:
+        term = reward - lost
+        larger = total + term
+        lost = (larger - total) - term
+        total = larger
+    return total / len(rewards)
+
+
 def _improve(
     successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias: Floats, slack: float
-) -> int:
-    """Improve the policy in the gain, or at equal gain in the bias; count the changes."""
-    actions, states = rewards.shape
-    changed = 0
-    for state in range(states):
-        for action in range(actions):
-            if rewards[action, state] == -np.inf:
-                continue
-            following = successors[action, state]
-            if eta[following] > eta[successors[policy[state], state]] + slack:
-                policy[state] = action
-                changed += 1
+) -> bool:
+    """Improve the policy in the gain, or at equal gain in the bias; return whether it changed."""
+    several = bool(eta.min() < eta.max())  # gains
+    changed = False
+    if several:
+        best = eta[successors[policy, np.arange(policy.size)]]
+        for action, following in enumerate(successors):
+            gain = eta[following]
+            better = (gain > best + slack) & (rewards[action] > -np.inf)
+            np.copyto(policy, action, where=better)
+            np.copyto(best, gain, where=better)
+            changed |= bool(better.any())
     if changed:
-        return changed
-    for state in range(states):
-        best = bias[state]
-        for action in range(actions):
-            if rewards[action, state] == -np.inf:
-                continue
-            following = successors[action, state]
-            if eta[following] < eta[state] - slack:
-                continue
-            value = rewards[action, state] - eta[state] + bias[following]
-            if value > best + slack:
-                best = value
-                # In a cycle the new action may seem better by a rounding error alone.
-                changed += action != policy[state]
-                policy[state] = action
+        return True
+    best = bias.copy()
+    for action, following in enumerate(successors):
+        value = rewards[action] - eta
+        value += bias[following]
+        better = value > best + slack
+        if several:
+            better &= eta[following] >= eta - slack
+        np.copyto(best, value, where=better)
+        # In a cycle the new action may seem better by a rounding error alone.
+        changed |= bool((better & (policy != action)).any())
+        np.copyto(policy, action, where=better)
     return changed
 
 
@@ -191,11 +178,12 @@ def maximum_mean_cycle(
     if initial_policy is not None:
         policy = check_policy("initial_policy", initial_policy, earned)
     eta, bias = np.empty(states), np.zeros(states)
-    scale = largest(earned)
+    scale, every = largest(earned), np.arange(states)
     for iteration in range(1, max_iterations + 1):
-        _evaluate(target, earned, policy, eta, bias)
+        following, reward = target[policy, every], earned[policy, every]
+        _evaluate(following, reward, eta, bias)
         slack = 1e-12 * scale + 64 * EPSILON * float(np.abs(bias).max())
-        if _improve(target, earned, policy, eta, bias, slack) == 0:
+        if not _improve(target, earned, policy, eta, bias, slack):
             policies = iteration
             break
     else:
@@ -208,11 +196,12 @@ def maximum_mean_cycle(
         raise NotConverged(
             f"Howard's iteration left a residual of {residual:.3g}, above {1e-9 * scale:.3g}"
         )
+    step = following.tolist()
     state = initial_state
     for _ in range(states):  # after so many steps the walk is on its cycle
-        state = int(target[policy[state], state])
+        state = step[state]
     cycle = [state]
-    while (state := int(target[policy[state], state])) != cycle[0]:
+    while (state := step[state]) != cycle[0]:
         cycle.append(state)
     solution = AverageSolution(
         gain=float(eta[initial_state]),

@@ -15,7 +15,7 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.instances import wide_set
 from analysis.ephemeral.policies import POLICIES, named_policy
-from analysis.ephemeral.simulation import long_run
+from analysis.ephemeral.simulation import follow_to_cycle, long_run
 from analysis.results import NotConverged
 
 
@@ -157,3 +157,23 @@ def test_long_run_averages_without_cycle():
     assert found.frequency.sum() == pytest.approx(3)
     run = simulate(alike, "whittle", 3, 8000)
     assert found.average_reward == pytest.approx(run.reward[4000:].mean(), rel=1e-3)
+
+
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 60))
+def test_state_leads_to_cycle(period, before, horizon):
+    def step(n):
+        return -n, n + 1 if n + 1 < before + period else before
+
+    passed, first = follow_to_cycle(step, 0, horizon, key=int)
+    assert first == (before if horizon >= before + period else None)
+    assert passed == [-n for n in range(min(horizon, before + period))]
+
+
+def test_state_may_change_in_place():
+    def step(state):
+        state += 1
+        state %= 3
+        return int(state[0]), state
+
+    passed, first = follow_to_cycle(step, np.array([5]), 10, key=np.ndarray.tobytes)
+    assert (passed, first) == ([0, 1, 2, 0], 1)

@@ -35,9 +35,9 @@ from analysis.checks import check_array, check_choice, check_integer, check_numb
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.exact import MOST_SOURCES
+from analysis.ephemeral.simulation import follow_to_cycle
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 from analysis.kernel_cache import njit
-from analysis.mdp.cycles import follow_to_cycle
 
 FILLS = ("stop", "skip", "reach", "value", "index", "debt")
 

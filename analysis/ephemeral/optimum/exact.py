@@ -28,6 +28,14 @@ optimal one
 
 which is below 1 from the first K on at which D_i(K) < c_i - (B - L): there the search begins.
 
+*Cycles for a few sources, searched where little is lost, with a certificate.* From the joint ages
+of the cycles of the index policy and of the Lagrangian index policy the search expands the joint
+ages that are reached with the least loss against the bound (the loss identity of
+`analysis.ephemeral.lagrangian`), by six sets of sources: those of both indices, and those in which
+one of the last two of the Lagrangian index is exchanged for one of the first two that wait. Of all
+cycles in what was expanded the best is taken (Howard's iteration). It earns no less than either
+policy, and the relaxed bound says by how much any policy could earn more.
+
 Reference: report 8702, (2) to (5), for which it calls dynamic programming intractable.
 """
 
@@ -49,7 +57,6 @@ from analysis.ephemeral.policies import LagrangianPolicy, WhittlePolicy
 from analysis.ephemeral.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.simulation import OLDEST, long_run_cycle
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, check_unit_costs
-from analysis.kernel_cache import njit
 from analysis.mdp.cycles import maximum_mean_cycle
 from analysis.results import NotConverged
 
@@ -299,7 +306,6 @@ def _solve(sources: Sources, member: Bools, cut: _CutOff) -> tuple[float, Ints, 
     return max(upper, solution.gain), solution.policy[cycle], ages[cycle]
 
 
-@njit
 def _joint_ages(
     member: Bools, last_age: Ints, content: Floats, rising: Floats, rank: Floats
 ) -> tuple[Ints, Ints, Floats, Ints]:
@@ -312,53 +318,35 @@ def _joint_ages(
     """
     sets, size = member.shape
     # Number of a state: that of its first one with the same set, and its ages as digits.
-    stride = np.zeros((sets, size), dtype=np.int64)
-    first = np.zeros(sets + 1, dtype=np.int64)
-    for last in range(sets):
-        count = 1
-        for i in range(size):
-            if not member[last, i]:
-                stride[last, i] = count
-                count *= last_age[i] - 1
-        first[last + 1] = first[last] + count
-    states = first[sets]
+    digits = np.where(member, 1, last_age - 1)
+    stride = np.where(member, 0, np.cumprod(digits, axis=1) // digits)
+    first = np.concatenate([[0], np.cumsum(np.prod(digits, axis=1))])
+    states = int(first[-1])
     ages = np.ones((states, size), dtype=np.int64)
-    successors = np.empty((sets, states), dtype=np.int64)
-    rewards = np.empty((sets, states))
-    policy = np.zeros(states, dtype=np.int64)
     for last in range(sets):
-        for state in range(first[last], first[last + 1]):
-            age = ages[state]
-            for i in range(size):
-                if not member[last, i]:
-                    age[i] = 2 + (state - first[last]) // stride[last, i] % (last_age[i] - 1)
-            best = -np.inf
-            for action in range(sets):
-                following, reward, total = first[action], 0.0, 0.0
-                for i in range(size):
-                    if member[action, i]:
-                        reward += content[age[i] - 1, i]
-                        total += rank[age[i] - 1, i]
-                    else:
-                        if age[i] == last_age[i]:
-                            reward += rising[i]
-                        following += (min(age[i] + 1, last_age[i]) - 2) * stride[action, i]
-                successors[action, state] = following
-                rewards[action, state] = reward
-                if total > best:
-                    best = total
-                    policy[state] = action
+        number = np.arange(first[last + 1] - first[last])
+        for i in np.flatnonzero(~member[last]):
+            ages[first[last] : first[last + 1], i] = 2 + number // stride[last, i] % digits[last, i]
+    every = np.arange(size)
+    crawled, ranked = content[ages - 1, every].T, rank[ages - 1, every].T
+    waited = np.where(ages == last_age, rising, 0.0).T
+    digit = np.minimum(ages + 1, last_age).T - 2
+    successors = np.empty((sets, states), dtype=np.int64)
+    rewards = np.zeros((sets, states))
+    policy, best = np.zeros(states, dtype=np.int64), np.full(states, -np.inf)
+    for action in range(sets):
+        total = np.zeros(states)
+        successors[action] = first[action] + stride[action] @ digit
+        for i in every:
+            rewards[action] += crawled[i] if member[action, i] else waited[i]
+            if member[action, i]:
+                total += ranked[i]
+        better = total > best
+        policy[better], best[better] = action, total[better]
     return ages, successors, rewards, policy
 
 
-# Cycles for a few sources, searched where little is lost, with a certificate.
-#
-# From the joint ages of the cycles of the index policy and of the Lagrangian index policy the
-# search expands the joint ages that are reached with the least loss against the bound (the loss
-# identity of `analysis.ephemeral.lagrangian`), by six sets of sources: those of both indices, and
-# those in which one of the last two of the Lagrangian index is exchanged for one of the first two
-# that wait. Of all cycles in what was expanded the best is taken (Howard's iteration). It earns no
-# less than either policy, and the relaxed bound says by how much any policy could earn more.
+# Cycles for a few sources, searched where little is lost, with a certificate
 
 Ages = tuple[int, ...]
 Arms = tuple[int, ...]

@@ -27,10 +27,10 @@ from analysis.checks import Rng, check_choice, check_integer, check_number, chec
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import mark_top, receive, tabulated_index
+from analysis.ephemeral.simulation import follow_to_cycle
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.ephemeral.stochastic.index import StochasticIndex, index_table, source_law
 from analysis.kernel_cache import njit
-from analysis.mdp.cycles import follow_to_cycle
 
 STARTS = ("together", "random")
 _DRAWS = 8000  # lattice points that contents are drawn from
