@@ -7,8 +7,9 @@ from .record import (
     save_value,
     save_values,
 )
-from .saving.figures import (
+from .saving import (
     COLOURS,
+    NONE,
     add_legend,
     add_panels,
     fold_names,
@@ -16,9 +17,10 @@ from .saving.figures import (
     is_narrow,
     label_names,
     paper,
+    save_data,
     save_figure,
+    save_table,
 )
-from .saving.tables import NONE, save_data, save_table
 from .text import (
     clean_for_markdown,
     clean_for_mathtext,

@@ -28,8 +28,8 @@ from scorecard.publishing import comparison
 from scorecard.publishing.citation import read_edition, tags_of_commit
 from scorecard.publishing.comparison import repeat_jobs
 from scorecard.publishing.release import check_edition, make_release
+from scorecard.record import write_json
 from scorecard.render import render_book, render_runs, render_single
-from scorecard.run import write_json
 from scorecard.running.notebooks import measure_build, record_build
 from scorecard.running.runner import lock_build, make_jobs, make_rerun_job, run_jobs
 from scorecard.skeleton import write_page

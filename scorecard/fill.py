@@ -225,8 +225,10 @@ def _count_among(number: Number, total: Number, noun: str = "") -> str:
     return number.text.write(words, number.source) + counted
 
 
-def _write_range(low: Number, high: Number, style: str) -> str:
+def _write_range(low: Any, high: Any, style: str) -> str:
     """Return two numbers as a range, or as one number if they are formatted alike."""
+    if not isinstance(low, Number):  # of the words of a row
+        return format_range(low, high, style)
     return low.text.write(format_range(low.value, high.value, style), f"{low.source}:{style}")
 
 
@@ -247,7 +249,6 @@ FILTERS = {
     "among": _count_among,
     "to": _write_range,
     "pluralise": pluralise,
-    "range": lambda ends, style: format_range(ends[0], ends[1], style),
     "plus_minus": lambda pair, decimals=2: format_plus_minus(pair[0], pair[1], decimals),
     "join_words": join_words,
     "tuples": _write_tuples,

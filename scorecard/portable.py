@@ -33,7 +33,7 @@ from scorecard.fill import fill_notebook
 from scorecard.pages.references import make_index_key, resolve_entry
 from scorecard.paths import BOOK
 from scorecard.prints import FOLDER, documents, printed_rows
-from scorecard.run import PARAMETERS
+from scorecard.record import PARAMETERS
 from scorecard.running.runner import find_imported_names
 from scorecard.text import escape_markdown, escape_prose
 

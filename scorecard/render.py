@@ -48,7 +48,7 @@ from scorecard.publishing.citation import (
 )
 from scorecard.publishing.metadata import update_notebook_sizes
 from scorecard.publishing.site import write_data
-from scorecard.run import write_json
+from scorecard.record import write_json
 from scorecard.running.notebooks import (
     SPHINX_FOLDERS,
     find_notebook,

@@ -35,7 +35,7 @@ from scorecard.browser.run import (
 from scorecard.collate import Collation, collect_texts
 from scorecard.fill import FillError
 from scorecard.paths import BOOK, ROOT
-from scorecard.run import write_json
+from scorecard.record import write_json
 from scorecard.running.notebooks import Notebook, all_notebooks, profile_parameters
 
 #: Folder of the site for all of it.
@@ -52,9 +52,8 @@ _SUFFIXES = (".py", ".pyi", ".md", ".csv", ".csv.gz", ".yml", ".txt", ".mplstyle
 #: Modules of the kit that run in a browser: below these paths.
 _KIT = (
     "__init__.py", "__init__.pyi", "collate.py", "fill.py", "paths.py", "prints.py", "record.py",
-    "run.py", "text.py", "values.py", "verdicts.py", "saving", "browser/__init__.py",
+    "saving.py", "book.mplstyle", "text.py", "values.py", "verdicts.py", "browser/__init__.py",
     "browser/exact.py", "browser/form.py", "browser/imports.py", "browser/run.py",
-    "running/__init__.py", "running/relations.py",
 )  # fmt: skip
 #: Seconds and same bytes of pages in a browser, or why it cannot run one.
 TRIALS = BOOK / "profiles" / "browser.csv"

@@ -26,16 +26,15 @@ from typing import Any
 
 import yaml
 
-from scorecard import run
+from scorecard import record
 from scorecard.browser import exact, imports
 from scorecard.browser.form import check_text
 from scorecard.collate import PRODUCTS, Collation, collate
 from scorecard.fill import FillError, Text
 from scorecard.paths import BOOK
 from scorecard.prints import printed_rows
-from scorecard.running.relations import Relation
 from scorecard.text import pluralise
-from scorecard.values import ParameterError
+from scorecard.values import ParameterError, Relation
 
 #: The number of rows of the reader's table, in a range or a relation.
 ROWS = re.compile(r"\bN\b")
@@ -204,9 +203,9 @@ def run_cells(
         "profile": profile,
         "files": described,
     }
-    run.write_json(folder / "run.json", facts)
+    record.write_json(folder / "run.json", facts)
     (folder / "seconds.txt").write_text("0\n")
-    os.environ[run.VARIABLE] = str(folder)
+    os.environ[record.VARIABLE] = str(folder)
     _forget_run()
     os.chdir(folder)
     return _run_cells(page["cells"], given, report)
@@ -220,11 +219,11 @@ def _prepare_figures(variants: Collection[str]) -> None:
     os.environ["MPLBACKEND"] = "agg"
     from matplotlib.axes import Axes
 
-    from scorecard.saving import figures
+    from scorecard import saving
 
-    figures.FORMATS = ("svg",)  # type: ignore[assignment]
-    _variants.update(figures.VARIANTS)
-    figures.VARIANTS = {ending: _variants[ending] for ending in variants}
+    saving.FORMATS = ("svg",)  # type: ignore[assignment]
+    _variants.update(saving.VARIANTS)
+    saving.VARIANTS = {ending: _variants[ending] for ending in variants}
     boxplot = Axes.boxplot
     if "orientation" in inspect.signature(boxplot).parameters:
         return
@@ -237,10 +236,8 @@ def _prepare_figures(variants: Collection[str]) -> None:
 
 def _forget_run() -> None:
     """Forget an earlier run of this process: its facts, the ids it used, and what it saved."""
-    from scorecard import record
-
-    run.run_facts.cache_clear()
-    for saved in (run.saved, record._claims, record._values):
+    record.run_facts.cache_clear()
+    for saved in (record.saved, record._claims, record._values):
         saved.clear()
 
 

@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 from scorecard.pages.results import BookDirective, HtmlElement
-from scorecard.run import DARK, FORMATS, NARROW
+from scorecard.record import DARK, FORMATS, NARROW
 from scorecard.running.notebooks import all_notebooks
 
 #: Widest screen, in pixels, that gets the narrow variant.

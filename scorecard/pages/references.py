@@ -9,6 +9,12 @@ The first use of a glossary term on a page links to its entry; the title is the 
 of the glossary is a paragraph that begins with its term in bold; other terms in bold in the
 paragraph are defined by the same entry. ``book/_search.yml`` names the pages to which the search
 leads for terms that occur on many pages, or in the title of none.
+
+*Cards of links: the theorem, equation, figure, table or reference that a link leads to.* Links to
+such targets get the attribute ``data-card``. ``previews.js`` shows the card while the link has the
+pointer or the focus. A card of the same page is copied from the page. The cards of another page are
+in a script, ``cards/PAGE.js``, which is loaded when one is needed: a page that is opened from disk
+can load a script, and cannot fetch a file.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from scorecard.pages.results import read_results
 from scorecard.paths import BOOK
-from scorecard.run import write_json
+from scorecard.record import write_json
 from scorecard.running.notebooks import source_files
 from scorecard.values import read_texts
 
@@ -336,12 +342,7 @@ def setup_terms(app: Sphinx) -> None:
     app.connect("doctree-resolved", link_page_terms)
 
 
-# Cards of links: the theorem, equation, figure, table or reference that a link leads to.
-#
-# Links to such targets get the attribute ``data-card``. ``previews.js`` shows the card while the
-# link has the pointer or the focus. A card of the same page is copied from the page. The cards of
-# another page are in a script, ``cards/PAGE.js``, which is loaded when one is needed: a page that
-# is opened from disk can load a script, and cannot fetch a file.
+# Cards of links: the theorem, equation, figure, table or reference that a link leads to
 
 #: Folder of the scripts, below the root of the site.
 FOLDER = "cards"

@@ -36,8 +36,7 @@ from scorecard.pages.results import (
 )
 from scorecard.pages.source_code import find_deciding_function, source_path
 from scorecard.prints import KINDS, Printed, documents, printed_rows
-from scorecard.record import BASES
-from scorecard.run import DIGITS
+from scorecard.record import BASES, DIGITS
 from scorecard.text import escape_markdown, escape_prose, typeset_symbols
 from scorecard.verdicts import NUMERIC, VERBAL, VERDICTS
 

@@ -38,7 +38,7 @@ from scorecard.publishing.citation import (
     read_cff,
     strip_title_markup,
 )
-from scorecard.run import write_json
+from scorecard.record import write_json
 
 CONTEXT = "https://schema.org"
 #: Media types by file suffix.

@@ -46,7 +46,7 @@ from scorecard.publishing.citation import (
     release_tag,
     tracked_files,
 )
-from scorecard.run import write_json
+from scorecard.record import write_json
 from scorecard.text import escape_markdown, escape_prose, typeset_symbols
 
 #: Verdicts by outcome of the replication; *used* and *context* have none.

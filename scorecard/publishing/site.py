@@ -22,7 +22,7 @@ from scorecard.publishing.citation import (
     write_citation,
 )
 from scorecard.publishing.metadata import write_crate
-from scorecard.run import write_json
+from scorecard.record import write_json
 from scorecard.text import encode_csv, escape_cell
 
 SCORECARD = [

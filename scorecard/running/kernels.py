@@ -31,7 +31,7 @@ from jupyter_client.provisioning import LocalProvisioner
 
 from scorecard.files import child_environment
 from scorecard.paths import ROOT
-from scorecard.run import VARIABLE
+from scorecard.record import VARIABLE
 from scorecard.running import preload
 
 #: Variables that set the number of threads of linear algebra (OpenMP, OpenBLAS, MKL, Accelerate)

@@ -47,8 +47,7 @@ from scorecard.running.parameters import (
     Parameter,
     make_model,
 )
-from scorecard.running.relations import Relation
-from scorecard.values import ParameterError, read_texts, suggest_name
+from scorecard.values import ParameterError, Relation, read_texts, suggest_name
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
 _RELATION = re.compile(r"# relation: (?P<text>[^;]+); (?P<reason>.+)")

@@ -28,8 +28,7 @@ from pydantic import (
 )
 from pydantic.config import JsonDict
 
-from scorecard.running.relations import Relation
-from scorecard.values import ParameterError, suggest_name
+from scorecard.values import ParameterError, Relation, suggest_name
 
 _END = r"\s*([-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]\w*)\s*"
 INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")

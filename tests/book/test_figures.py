@@ -11,7 +11,7 @@ from matplotlib import style
 from matplotlib.figure import Figure
 
 from scorecard import add_panels
-from scorecard.saving.figures import STYLE, WIDTH
+from scorecard.saving import STYLE, WIDTH
 from tests.support import sample
 
 #: Width in pixels of a figure in the column of a page, and on a telephone.

@@ -18,7 +18,7 @@ from scorecard.collate import PRODUCTS
 from scorecard.pages.scorecard import OUTCOMES
 from scorecard.pages.theme import FONTS, MATHEMATICS, POLICY, find_formula_characters, make_policy
 from scorecard.prints import documents, printed_rows
-from scorecard.run import FORMATS
+from scorecard.record import FORMATS
 from scorecard.running.kernels import WARNINGS
 from scorecard.running.notebooks import all_notebooks
 from scorecard.verdicts import VERDICTS

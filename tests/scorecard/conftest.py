@@ -5,8 +5,7 @@ import json
 import pytest
 
 from scorecard import record
-from scorecard import run as run_module
-from scorecard.run import VARIABLE, run_facts
+from scorecard.record import VARIABLE, run_facts
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def start_run(tmp_path, monkeypatch):
         monkeypatch.setenv(VARIABLE, str(folder))
         monkeypatch.setattr(record, "_claims", {})
         monkeypatch.setattr(record, "_values", {})
-        monkeypatch.setattr(run_module, "saved", {})
+        monkeypatch.setattr(record, "saved", {})
         run_facts.cache_clear()
         return folder
 

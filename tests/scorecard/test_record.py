@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scorecard import Claim, claim, is_document_run, save_value
-from scorecard.run import VARIABLE, run_facts
+from scorecard.record import VARIABLE, run_facts
 from tests.support import record
 
 ROW, OTHER = "A-r-17979", "A-r-25466"

@@ -102,7 +102,7 @@ def test_asterisk_matches_own_document(write):
         ("'{{ n | fmt(\".0%\") }}'", 0.5, "50%"),
         ("'{{ n | pluralise(\"arm\") }}'", 1, "1 arm"),
         ('\'{{ n | pluralise("story", "stories") }}\'', 2, "2 stories"),
-        ("'{{ n | range(\".1f\") }}'", (1, 2), "1.0 to 2.0"),
+        ("'{{ n[0] | to(n[1], \".1f\") }}'", (1, 2), "1.0 to 2.0"),
         ("'{{ n | tuples }}'", (1, 2), "(1, 2)"),
         ("'{{ n | tuples }}'", [(1, 2), (3, 4)], "[(1, 2), (3, 4)]"),
         ("'{{ n | tuples }}'", "none", "none"),

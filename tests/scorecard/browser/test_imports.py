@@ -7,7 +7,7 @@ import pytest
 from analysis import fingerprint
 from scorecard.browser import imports
 
-NAMES = ["analysis.learning.regret.recorded", "analysis.robots.curve.check"]
+NAMES = ["analysis.learning.random_sets", "analysis.robots.curve.check"]
 
 
 @pytest.fixture

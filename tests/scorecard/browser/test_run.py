@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from scorecard import saving
 from scorecard.browser import run
 from scorecard.browser.run import (
     CellFailed,
@@ -15,7 +16,6 @@ from scorecard.browser.run import (
     find_sentences,
 )
 from scorecard.fill import Text
-from scorecard.saving import figures
 
 SAVE = """from scorecard import save_table, save_value
 import pandas as pd
@@ -78,9 +78,9 @@ def ask(tmp_path, monkeypatch):
     """Return a function that runs the page with some changes and returns the answer."""
     monkeypatch.setattr(run, "FOLDER", tmp_path / "run")
     monkeypatch.setattr(run, "INBOX", tmp_path)
-    monkeypatch.setattr(figures, "FORMATS", figures.FORMATS)
-    monkeypatch.setattr(figures, "VARIANTS", dict(figures.VARIANTS))
-    monkeypatch.setenv(run.run.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(saving, "FORMATS", saving.FORMATS)
+    monkeypatch.setattr(saving, "VARIANTS", dict(saving.VARIANTS))
+    monkeypatch.setenv(run.record.VARIABLE, str(tmp_path))
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.chdir(tmp_path)
 

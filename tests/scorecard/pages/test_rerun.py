@@ -13,7 +13,7 @@ from sphinx.util.docutils import docutils_namespace
 from scorecard.collate import DATA
 from scorecard.pages import rerun
 from scorecard.running.parameters import Parameter
-from scorecard.running.relations import Relation
+from scorecard.values import Relation
 
 PARAMETERS = [
     Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled"),

@@ -15,7 +15,7 @@ from scorecard.collate import DATA
 from scorecard.pages import rerun, scorecard
 from scorecard.pages.scorecard import TEMPLATES, _explain_verdict, format_computed
 from scorecard.prints import Document, Printed
-from scorecard.run import DIGITS, FORMATS
+from scorecard.record import DIGITS, FORMATS
 from scorecard.running.parameters import Parameter
 from scorecard.verdicts import VERDICTS
 

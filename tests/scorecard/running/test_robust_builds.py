@@ -18,7 +18,7 @@ from analysis import fingerprint
 from scorecard import collate, commands, portable, render
 from scorecard.pages import references
 from scorecard.publishing import citation, site
-from scorecard.run import write_json
+from scorecard.record import write_json
 from scorecard.running import notebooks, runner
 from tests.scorecard.kills import killed_at
 

@@ -25,8 +25,8 @@ from scorecard import (
     paper,
     save_figure,
 )
-from scorecard.run import FORMATS, VARIABLE, run_facts
-from scorecard.saving.figures import (
+from scorecard.record import FORMATS, VARIABLE, run_facts
+from scorecard.saving import (
     DARK_STYLE,
     INK,
     NARROW_STYLE,

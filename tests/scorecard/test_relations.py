@@ -8,9 +8,8 @@ import yaml
 
 from scorecard.paths import ROOT
 from scorecard.running import runner
-from scorecard.running.relations import Relation
 from scorecard.running.runner import make_rerun_job
-from scorecard.values import ParameterError
+from scorecard.values import ParameterError, Relation
 from tests.support import read_notebooks
 
 POINTS = yaml.safe_load((ROOT / "tests" / "book" / "points.yml").read_text(encoding="utf-8"))

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from scorecard import save_data, save_figure, save_table
-from scorecard.run import VARIABLE, run_facts
-from scorecard.saving.tables import NONE
+from scorecard.record import VARIABLE, run_facts
+from scorecard.saving import NONE
 
 FRAME = pd.DataFrame(
     {

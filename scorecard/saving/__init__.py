@@ -1,1 +1,0 @@
-"""What a notebook saves: claims and numbers, figures, tables, data, each with its provenance."""
