@@ -25,17 +25,17 @@ PRINT_CERTIFICATES = """
 import json, pathlib, sys
 sys.path.insert(0, str(pathlib.Path.cwd()))
 from analysis.fingerprint import fingerprint, forget
-from analysis.learning.regret import recorded
+from analysis.learning import random_sets
 from scorecard.running.runner import compute_result_key
 from scorecard.running.notebooks import all_notebooks
 from analysis.robots.curve import check
 books = all_notebooks()
 
 def certificates():
-    for cached in (forget, recorded.code.cache_clear, check.code_hash.cache_clear):
+    for cached in (forget, random_sets.code_hash.cache_clear, check.code_hash.cache_clear):
         cached()
     return {
-        "losses": recorded.code(),
+        "losses": random_sets.code_hash(),
         "curve": check.code_hash(),
         "kernel": fingerprint(["analysis.learning.loop"]),
         "learning-trap": compute_result_key(books["learning-trap"], {}),

@@ -5,8 +5,7 @@ from .frontier.due import due_dates, export, write_dates
 from .frontier.frontier import Frontier
 from .frontier.state import CrawlState, Outcome, SourceState
 from .frontier.turn import TurnPolicy
-from .local.server import FeedServer, check_local
-from .local.site import Site, random_faults, random_site
+from .local.site import FeedServer, Site, check_local, random_faults, random_site
 from .policies import IndexPolicy, ListingIndex
 from .store import Store
 

@@ -31,7 +31,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scrapy.settings import Settings
 
-from analysis.checks import check_integer, check_number, check_whole
+from analysis.checks import check_integer, check_positive, check_whole
 from analysis.crawl.clock import SteadyClock
 from analysis.crawl.cluster_part import FetchingPart
 from analysis.crawl.fetching.hosts import host_of, plain_address
@@ -351,7 +351,7 @@ class FetchingParts(Actors):
 
     def __init__(self, client: Any, crawl: CrawlCluster, patience: float = 60.0) -> None:
         self._crawl = crawl
-        bound = check_number("patience", patience, 0, low_open=True, high_open=True)
+        bound = check_positive("patience", patience)
         super().__init__(client, crawl.parts, bound)
         self.call_all("start", [self._start_arguments(part) for part in range(crawl.parts)])
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_kind, check_number, check_whole
+from analysis.checks import check_integer, check_kind, check_number, check_positive, check_whole
 from analysis.crawl.feeds.listing import contradict, listing_window, mean_rate, time_to, weight_at
 from analysis.crawl.frontier.state import DAY, NEVER, Outcome
 from analysis.crawl.frontier.turn import TurnPolicy
@@ -197,12 +197,12 @@ class ListingIndex(IndexPolicy):
         self.budget = None if budget is None else check_whole("budget", budget, 1, size)
         self.price: float | None = None
         self._holds_price = False
-        half_life = check_number("half_life", half_life, 0, low_open=True, high_open=True)
+        half_life = check_positive("half_life", half_life)
         decay = np.full(size, np.log(2.0) / half_life)
         super().__init__(Sources(decay, np.ones(size), decay))  # of u* = 1
-        self.seconds = check_number("seconds", seconds, 0, low_open=True, high_open=True)
+        self.seconds = check_positive("seconds", seconds)
         self.memory = check_number("memory", memory, 0, low_open=True)
-        self.shape = check_number("shape", shape, 0, low_open=True, high_open=True)
+        self.shape = check_positive("shape", shape)
         self.half_life, self.dates = half_life, dates
         stale_age = self.memory / 8 if stale_age is None else stale_age
         self.stale_age = check_number("stale_age", stale_age, 0, low_open=True)
@@ -362,7 +362,7 @@ class ListingIndex(IndexPolicy):
 
     def rescale(self, ratio: float) -> None:
         """Count times in epochs that are shorter by the factor `ratio`."""
-        ratio = check_number("ratio", ratio, 0, low_open=True, high_open=True)
+        ratio = check_positive("ratio", ratio)
         self._sums[:, [_Sum.TIME_PAST, _Sum.TIME_RECENT]] *= ratio
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.checks import check_number
+from analysis.checks import check_number, check_positive
 from analysis.crawl.feeds.listing import listed_ages
 from analysis.crawl.feeds.reader import HALF_LIFE
 from analysis.crawl.frontier.state import FOUND, Outcome
@@ -64,8 +64,8 @@ def schedule(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    budget = check_number("budget", budget, 0, low_open=True, high_open=True)
-    half_life = check_number("half_life", half_life, 0, low_open=True, high_open=True)
+    budget = check_positive("budget", budget)
+    half_life = check_positive("half_life", half_life)
     shortest = check_number("shortest", shortest, 60, high_open=True)
     longest = check_number("longest", longest, shortest, high_open=True)
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_file, check_kind, check_number, shown
+from analysis.checks import check_array, check_file, check_kind, check_number, check_positive, shown
 from analysis.extras import missing_extra
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Sources:
         arrays = {**rates, "cost": np.broadcast_to(cost, size).copy()}
         for name, array in arrays.items():
             object.__setattr__(self, name, read_only(array))
-        period = check_number("period", self.period, 0, low_open=True, high_open=True)
+        period = check_positive("period", self.period)
         object.__setattr__(self, "period", period)
         object.__setattr__(self, "names", names)
         self._check_range()

@@ -1,8 +1,7 @@
 from .frozen import Engine, batch_value, frozen_index, frozen_reward, queued_sources
 from .optimum import JointSystem, delay_bound
-from .phases import PhaseBound, phase_bound
 from .prices import best_window, crawl_reward, priced_index
-from .relaxed import PricedSolution, dual_value, priced_problem
+from .relaxed import PhaseBound, PricedSolution, dual_value, phase_bound, priced_problem
 from .robots import RobotSystem
 from .simulation import JointRun, QueuedIndex, queued_index, simulate_engine
 

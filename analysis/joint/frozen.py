@@ -53,6 +53,7 @@ from analysis.checks import (
     check_integer,
     check_kind,
     check_number,
+    check_positive,
     set_fields,
 )
 from analysis.ephemeral.scheduler.pages import queued_sources as queued_sources
@@ -88,7 +89,7 @@ class Engine:
     places: int
 
     def __post_init__(self) -> None:
-        rate = check_number("index_rate", self.index_rate, 0, low_open=True, high_open=True)
+        rate = check_positive("index_rate", self.index_rate)
         set_fields(
             self, index_rate=rate, places=check_integer("places", self.places, 1, MOST_PLACES)
         )

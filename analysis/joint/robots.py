@@ -50,7 +50,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from analysis.arrays import Bools, Floats, Ints
-from analysis.checks import check_integer, check_kind, check_number, set_fields
+from analysis.checks import check_integer, check_kind, check_number, check_positive, set_fields
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint.frozen import Engine
@@ -208,7 +208,7 @@ class RobotSystem:
         check_unit_costs(self.sources)
         check_kind("engine", self.engine, Engine)
         size = len(self.sources)
-        rate = check_number("return_rate", self.return_rate, 0, low_open=True, high_open=True)
+        rate = check_positive("return_rate", self.return_rate)
         set_fields(
             self,
             robots=check_integer("robots", self.robots, 1, size),

@@ -7,8 +7,7 @@ from .items import ItemSums, mean_items, sample_items
 from .loop import CompiledLearner
 from .scheme.frozen import FrozenPolicy
 from .scheme.gradient import GradientCheck, ThresholdChain, gradient_check
-from .scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
-from .scheme.runs import Learned, learned
+from .scheme.lspe import GreedyThresholdPolicy, Learned, Lspe, LspeOptions, learned
 from .scheme.thresholds import (
     ThresholdValue,
     best_soft_thresholds,

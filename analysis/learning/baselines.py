@@ -23,7 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import Rng, check_integer, check_kind, check_number, check_whole, set_fields
+from analysis.checks import (
+    Rng,
+    check_integer,
+    check_kind,
+    check_number,
+    check_positive,
+    check_whole,
+    set_fields,
+)
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
@@ -58,8 +66,8 @@ class JointQOptions:
             self,
             oldest=check_integer("oldest", self.oldest, 2),
             step=check_number("step", self.step, 0, 1, low_open=True),
-            patience=check_number("patience", self.patience, 0, low_open=True, high_open=True),
-            explore=check_number("explore", self.explore, 0, low_open=True, high_open=True),
+            patience=check_positive("patience", self.patience),
+            explore=check_positive("explore", self.explore),
         )
 
 

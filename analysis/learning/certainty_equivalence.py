@@ -74,10 +74,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integer, check_kind, check_number, set_fields
+from analysis.checks import (
+    check_choice,
+    check_integer,
+    check_kind,
+    check_number,
+    check_positive,
+    set_fields,
+)
 from analysis.display import brief
 from analysis.learning import _certainty_kernel as kernel
-from analysis.learning import _exploration_kernel as choices
 from analysis.learning.environment import Floats, Ints
 from analysis.learning.loop import CompiledLearner
 
@@ -126,16 +132,14 @@ class CertaintyEquivalenceOptions:
 
     def __post_init__(self) -> None:
         check_choice("exploration", self.exploration, tuple(EXPLORATIONS))
-        slowest = check_number("slowest", self.slowest, 0, low_open=True, high_open=True)
-        fastest = check_number("fastest", self.fastest, 0, low_open=True, high_open=True)
+        slowest = check_positive("slowest", self.slowest)
+        fastest = check_positive("fastest", self.fastest)
         if slowest >= fastest:
             raise ValueError(f"slowest must be below fastest, got {slowest:g} and {fastest:g}")
         set_fields(
             self,
             forced=check_integer("forced", self.forced, 2),
-            confidence=check_number(
-                "confidence", self.confidence, 0, low_open=True, high_open=True
-            ),
+            confidence=check_positive("confidence", self.confidence),
             spread=check_number("spread", self.spread, 0, 1, low_open=True),
             floor=check_number("floor", self.floor, 0, high_open=True),
             slowest=slowest,
@@ -146,7 +150,7 @@ class CertaintyEquivalenceOptions:
 
 
 @brief
-class CertaintyEquivalence(CompiledLearner, choose=choices.choose, learn=kernel.learn):
+class CertaintyEquivalence(CompiledLearner, choose=kernel.choose, learn=kernel.learn):
     """The learner.
 
     Parameters

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number, check_positive
 from analysis.display import brief
 from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.ephemeral.policies import WhittlePolicy
@@ -154,8 +154,8 @@ def index_range(
     age = check_integer("age", age, 1)
     at = check_integer("at", at, 1, age)
     content = check_number("content", content, 0, high_open=True)
-    slowest = check_number("slowest", slowest, 0, low_open=True, high_open=True)
-    fastest = check_number("fastest", fastest, 0, low_open=True, high_open=True)
+    slowest = check_positive("slowest", slowest)
+    fastest = check_positive("fastest", fastest)
     if slowest >= fastest:
         raise ValueError(f"slowest must be below fastest, got {slowest:g} and {fastest:g}")
     least, largest = (

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_kind, check_number, set_fields
+from analysis.checks import check_integer, check_kind, check_positive, set_fields
 from analysis.display import brief
 from analysis.learning.environment import Floats, compiled
 from analysis.learning.loop import CompiledLearner, largest
@@ -62,9 +62,7 @@ class UcWhittleOptions:
         set_fields(
             self,
             oldest=check_integer("oldest", self.oldest, 2),
-            confidence=check_number(
-                "confidence", self.confidence, 0, low_open=True, high_open=True
-            ),
+            confidence=check_positive("confidence", self.confidence),
             episode=check_integer("episode", self.episode, 1),
         )
 

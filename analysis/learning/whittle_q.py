@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_kind, check_number, set_fields
+from analysis.checks import check_integer, check_kind, check_number, check_positive, set_fields
 from analysis.display import brief
 from analysis.learning.environment import Floats, compiled
 from analysis.learning.loop import CompiledLearner, largest
@@ -61,9 +61,9 @@ class WhittleQOptions:
             self,
             oldest=check_integer("oldest", self.oldest, 2),
             step=check_number("step", self.step, 0, 1, low_open=True),
-            patience=check_number("patience", self.patience, 0, low_open=True, high_open=True),
+            patience=check_positive("patience", self.patience),
             subsidy_step=check_number("subsidy_step", self.subsidy_step, 0, 1, low_open=True),
-            explore=check_number("explore", self.explore, 0, low_open=True, high_open=True),
+            explore=check_positive("explore", self.explore),
         )
 
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_number, check_positive
 from analysis.mdp.chains import recurrent_classes
 from analysis.mdp.problem import (
     EPSILON,
@@ -89,7 +89,7 @@ def relative_value_iteration(
     states = earned.shape[1]
     reference = check_integer("reference", reference, 0, states - 1)
     step = check_number("step", step, 0, 1, low_open=True)
-    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    tolerance = check_positive("tolerance", tolerance)
     max_iterations = check_integer("max_iterations", max_iterations, 1)
     bias = np.zeros(states)
     residual, unit = np.inf, largest(earned)
@@ -200,7 +200,7 @@ def policy_iteration(
     policy = earned.argmax(axis=0)
     if initial is not None:
         policy = check_policy("initial", initial, earned)
-    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    tolerance = check_positive("tolerance", tolerance)
     max_iterations = check_integer("max_iterations", max_iterations, 1)
     tried: set[bytes] = set()
     for iteration in range(1, max_iterations + 1):

@@ -28,7 +28,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_choice, check_integer, check_number
+from analysis.checks import check_choice, check_integer, check_number, check_positive
 from analysis.mdp.problem import (
     EPSILON,
     Transitions,
@@ -97,7 +97,7 @@ def solve_discounted(
     rows, earned = stacked(transitions, rewards)
     discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
     check_choice("method", method, tuple(METHODS))
-    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    tolerance = check_positive("tolerance", tolerance)
     max_iterations = check_integer("max_iterations", max_iterations, 1)
     gain, bias, iterations = METHODS[method](rows, earned, discount, tolerance, max_iterations)
     worth = action_values(rows, earned, discount * bias)

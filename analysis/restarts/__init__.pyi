@@ -3,8 +3,13 @@ from .joint import evaluate_scores, solve_joint
 from .policies import RestartBandit, index_scores, myopic_scores
 from .relaxed import relaxed_bound
 from .simulation import Paths, simulate
-from .whittle.index import WhittleIndex, whittle_index, whittle_indices
-from .whittle.indexability import Indexability, certify_indexability
+from .whittle.index import (
+    Indexability,
+    WhittleIndex,
+    certify_indexability,
+    whittle_index,
+    whittle_indices,
+)
 from .whittle.threshold import Thresholds, optimal_threshold, thresholds
 
 __all__ = [

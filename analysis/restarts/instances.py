@@ -30,7 +30,15 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from analysis.arrays import Floats
-from analysis.checks import Rng, check_array, check_choice, check_integer, check_number, check_rng
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_choice,
+    check_integer,
+    check_number,
+    check_positive,
+    check_rng,
+)
 from analysis.restarts.arm import RestartArm, check_discount, check_states, probability_rows
 
 Kernel = Floats
@@ -310,7 +318,7 @@ def crawl_reward(u_star: float, alpha: float, age: ArrayLike) -> Floats:
     an item's utility after an epoch. Raises ValueError if one is out of range.
     """
     alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
-    u_star = check_number("u_star", u_star, 0, low_open=True, high_open=True)
+    u_star = check_positive("u_star", u_star)
     return np.asarray(-u_star * np.expm1(check_array("age", age, 0) * np.log(alpha)))
 
 

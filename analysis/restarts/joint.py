@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analysis.arrays import Bools, Floats, Ints
-from analysis.checks import check_array, check_choice, check_kind, check_number
+from analysis.checks import check_array, check_choice, check_kind, check_positive
 from analysis.kernel_cache import njit
 from analysis.restarts.policies import RestartBandit, Scores, check_scores
 from analysis.results import DiscountedSolution, NotConverged
@@ -258,7 +258,7 @@ class JointModel:
         `allowed`, shape (actions, *joint shape), has at least one action in each joint state;
         `worst` takes the greatest cost-to-go instead. The rest is as in `solve_joint`.
         """
-        tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+        tolerance = check_positive("tolerance", tolerance)
         values = np.zeros(self.bandit.shape)
         if initial_values is not None:
             values = check_array("initial_values", initial_values)

@@ -12,6 +12,9 @@ g = gamma/mu its derivative has the sign of h_K(rho) - g, where
 
 increases from 0 to infinity, so that the best load is the root of h_K = g (Lemma 1).  Everything is
 computed from log rho, hence accurate near load 1 and far from it.
+
+*The best fixed number of robots where the queue has many places: limits, and where they begin.* The
+robot study, section 2, Lemma 2 and Proposition 1, in the notation of the module.
 """
 
 from __future__ import annotations
@@ -25,8 +28,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer, check_number
-from analysis.robots.checks import check_finite, check_positive
+from analysis.checks import check_array, check_finite, check_integer, check_number, check_positive
 
 LARGEST_CAPACITY = 10_000_000
 """Places of a queue whose best load is searched for: each evaluation sums over them."""
@@ -265,9 +267,7 @@ def optimal_robots(
     return high if costs[1] < costs[0] else low
 
 
-# The best fixed number of robots where the queue has many places: limits, and where they begin.
-#
-# The robot study, section 2, Lemma 2 and Proposition 1, in the notation of the module.
+# The best fixed number of robots where the queue has many places: limits, and where they begin
 
 LARGEST_TURN = 2**18
 """Capacity up to which it is looked for where the best load turns."""

@@ -46,6 +46,7 @@ from analysis.checks import (
     check_integers,
     check_kind,
     check_number,
+    check_positive,
     shown,
 )
 from analysis.display import brief
@@ -366,7 +367,7 @@ def check_run(
     if model.speedup is not None:
         raise ValueError(f"model must be without a speedup, got {model.speedup}")
     step = check_number("step", step, 0, 1, low_open=True, high_open=True)
-    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    tolerance = check_positive("tolerance", tolerance)
     return step, tolerance, check_integer("max_updates", max_updates, 1)
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_kind, check_number, check_whole
+from analysis.checks import check_integer, check_kind, check_positive, check_whole
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 from analysis.trace import kernels
@@ -80,8 +80,11 @@ class DueTimes:
 
     def __init__(self, arms: int, epoch_seconds: float, shortest: float, longest: float) -> None:
         self.due = np.zeros(check_integer("arms", arms, 1))
-        self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
-        self.shortest, self.longest = _seconds("shortest", shortest), _seconds("longest", longest)
+        self.epoch_seconds = check_positive("epoch_seconds", epoch_seconds)
+        self.shortest, self.longest = (
+            check_positive("shortest", shortest),
+            check_positive("longest", longest),
+        )
         if self.shortest > self.longest:
             raise ValueError(
                 f"shortest must be at most longest, got {self.shortest:g} and {self.longest:g}"
@@ -147,7 +150,7 @@ class NutchAdaptive(DueTimes):
         super().__init__(arms, epoch_seconds, shortest, longest)
         check_kind("mended", mended, bool)
         self.mended = mended
-        self.interval = np.full(self.due.size, _seconds("first", first) / self.epoch_seconds)
+        self.interval = np.full(self.due.size, check_positive("first", first) / self.epoch_seconds)
         self.modified = np.zeros(self.due.size)
 
     def update(self, arms: Arms, rewards: Floats) -> None:
@@ -206,7 +209,7 @@ class StormCrawler(DueTimes):
         longest: float = 14 * DAY,
     ) -> None:
         super().__init__(arms, epoch_seconds, shortest, longest)
-        self.first = _seconds("first", first)
+        self.first = check_positive("first", first)
         self.interval = np.full(self.due.size, np.nan)
 
     def update(self, arms: Arms, rewards: Floats) -> None:
@@ -267,7 +270,7 @@ class EntryFrequency(DueTimes):
         longest: float = DAY,
     ) -> None:
         super().__init__(arms, epoch_seconds, shortest, longest)
-        self.factor = check_number("factor", factor, 0, low_open=True, high_open=True)
+        self.factor = check_positive("factor", factor)
         self.published: list[Floats] = [np.empty(0)] * self.due.size
 
     def read(self, arms: Arms, published: Sequence[Floats]) -> None:
@@ -475,7 +478,3 @@ class Friendica(CommaFeed):
         listed: int = 20,
     ) -> None:
         super().__init__(arms, epoch_seconds, shortest=shortest, longest=longest, listed=listed)
-
-
-def _seconds(name: str, value: float) -> float:
-    return check_number(name, value, 0, low_open=True, high_open=True)

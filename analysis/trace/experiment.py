@@ -4,6 +4,17 @@ Everything that is fitted or chosen comes from [begin, split); rewards count in 
 same visits are replayed from several starting phases, spread over a day and over an epoch, because
 the phase changes a ratio by one or two per cent. Rewards are kept by week, for the bootstrap. First
 come the arrival rates from a training period, and the intervals of a ratio.
+
+*Arrival rates from a training period, with and without a prior.* The plain estimate of a source's
+rate is its number of items over the hours watched. It is biased upwards for the sources that look
+best (the winner's curse), and is 0 for a source without an item. With a gamma prior of shape a and
+rate b the numbers of items are negative binomial, whose likelihood gives a and b, and the estimate
+is (n + a) / (hours + b).
+
+*Confidence intervals for time series: the moving-block bootstrap.* The weeks of one trace are not
+independent. Blocks of consecutive weeks are drawn with replacement, the same blocks for every
+policy and starting phase, so that common fluctuations cancel in a ratio. Reference: Künsch, The
+jackknife and the bootstrap for general stationary observations (1989).
 """
 
 from __future__ import annotations
@@ -47,12 +58,7 @@ from analysis.trace.replay import (
 )
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, weighted_counts
 
-# Arrival rates from a training period, with and without a prior.
-#
-# The plain estimate of a source's rate is its number of items over the hours watched. It is biased
-# upwards for the sources that look best (the winner's curse), and is 0 for a source without an
-# item. With a gamma prior of shape a and rate b the numbers of items are negative binomial, whose
-# likelihood gives a and b, and the estimate is (n + a) / (hours + b).
+# Arrival rates from a training period, with and without a prior
 
 
 def trained_rates(trace: Trace, begin: int, end: int) -> Floats:
@@ -95,12 +101,7 @@ def shrunk_rates(counts: Ints, hours: float, prior: tuple[float, float]) -> Floa
     return np.asarray((counts + prior[0]) / (hours + prior[1]), dtype=np.float64)
 
 
-# Confidence intervals for time series: the moving-block bootstrap.
-#
-# The weeks of one trace are not independent. Blocks of consecutive weeks are drawn with
-# replacement, the same blocks for every policy and starting phase, so that common fluctuations
-# cancel in a ratio. Reference: Künsch, The jackknife and the bootstrap for general stationary
-# observations (1989).
+# Confidence intervals for time series: the moving-block bootstrap
 
 
 def block_weights(weeks: int, block: int, draws: int, rng: Rng) -> Floats:

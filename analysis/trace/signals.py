@@ -20,6 +20,7 @@ from analysis.checks import (
     check_choice,
     check_kind,
     check_number,
+    check_positive,
     check_rng,
     set_fields,
 )
@@ -219,7 +220,7 @@ def read_pings(
     """
     check_kind("path", path, str, PathLike)
     check_kind("trace", trace, Trace)
-    window = check_number("window", window, 0, low_open=True, high_open=True)
+    window = check_positive("window", window)
     check_choice("duplicates", duplicates, DUPLICATES)
     latest = parse_now(now)
     try:

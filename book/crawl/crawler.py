@@ -14,8 +14,7 @@ import pandas as pd
 from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.crawl.frontier.state import FOUND
-from analysis.crawl.local.server import FeedServer
-from analysis.crawl.local.site import Fault, random_faults, random_site
+from analysis.crawl.local.site import Fault, FeedServer, random_faults, random_site
 from analysis.crawl.local.transport import child, crawl_in_process, crawl_over_http, write_sources
 from analysis.crawl.policies import LEARNED
 from analysis.crawl.store import Store, fetches_since_state

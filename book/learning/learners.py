@@ -27,8 +27,8 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalenceOptions,
 )
 from analysis.learning.comparison import LearningCurves, compare_at_budgets, compare_learners
+from analysis.learning.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.learning.loop import CompiledLearner
-from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.learning.scheme.lspe import Lspe, LspeOptions
 from analysis.learning.uc_whittle import UcWhittle, UcWhittleOptions
 from analysis.learning.whittle_q import WhittleQ, WhittleQOptions

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
+from analysis.learning.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.results import student_band
 from book.learning.learners import Runs, accumulate_loss, group_rows, late_losses
 from scorecard import COLOURS, add_legend, add_panels, fold_names, ink, save_data, save_figure

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
-from analysis.learning.scheme.runs import Learned
+from analysis.learning.scheme.lspe import Learned
 from analysis.results import student_band
 from book.learning.learning_corrected import BAD, ZERO
 from scorecard import (

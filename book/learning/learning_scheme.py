@@ -23,8 +23,15 @@ from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.policies import Observation, Policy
 from analysis.ephemeral.simulation import Cycle, long_run, simulate
 from analysis.ephemeral.sources import Sources
-from analysis.learning.scheme.chains import CAP, Poisson, Recursion, Transitions
-from analysis.learning.scheme.equations import ThresholdFit, index_as_printed, windowed_content
+from analysis.learning.scheme.equations import (
+    CAP,
+    Poisson,
+    Recursion,
+    ThresholdFit,
+    Transitions,
+    index_as_printed,
+    windowed_content,
+)
 from analysis.learning.scheme.gradient import GradientCheck, gradient_check
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import (
@@ -95,7 +102,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Rule:
-    """Results that decide the verdicts on the learning rule; see `scheme.chains`."""
+    """Results that decide the verdicts on the learning rule; see `scheme.equations`."""
 
     # The instance and the steepness.
     sources: Sources

@@ -24,7 +24,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import compiled
 from analysis.learning.identification import closed_loop
 from analysis.learning.items import sample_items
-from analysis.learning.regret.random_sets import APART, ITEMS, RULES, STARTS, slope, summary
+from analysis.learning.random_sets import APART, ITEMS, RULES, STARTS, slope, summary
 from analysis.results import Estimate
 from scorecard import format_plus_minus, save_data, save_table, save_value
 

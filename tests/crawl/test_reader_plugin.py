@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from analysis.crawl.local.server import FeedServer
-from analysis.crawl.local.site import Site
+from analysis.crawl.local.site import FeedServer, Site
 from analysis.crawl.reader_plugin import intervals, schedule
 from analysis.ephemeral import Sources, relaxed_problem
 

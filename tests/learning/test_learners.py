@@ -30,7 +30,6 @@ from analysis.learning import (
     sample_items,
 )
 from analysis.learning import _certainty_kernel as kernel
-from analysis.learning import _exploration_kernel as choices
 
 SOURCES = four_sources()
 
@@ -298,7 +297,7 @@ def test_few_items_inform_dispersion_little():
     state, pooled = learner._state, 1.0
     state.weight[:] = 100.0
     state.total[:], state.chi_square[:] = [100.0, 0.2], [9.8, 9.8]  # 1,000 and 2 items
-    many, few = (choices._dispersion(learner._model, state, i, 1, pooled, pooled) for i in (0, 1))
+    many, few = (kernel._dispersion(learner._model, state, i, 1, pooled, pooled) for i in (0, 1))
     assert many == pytest.approx((9.8 + 2 * pooled) / 100)
     assert few == pytest.approx((2 * 0.1 + 2 * pooled) / (2 + 2))
 
@@ -428,7 +427,7 @@ def aged(young, older, age, *, floor=1.0, memory=np.inf, budget=1, epoch=100.0):
     learner._state.young[:], learner._state.older[:] = young, older
     values = np.ones(len(age))
     needed = floor * np.log1p(epoch) ** 2
-    choices._by_floor(learner._model, learner._state, np.asarray(age), needed, budget, values)
+    kernel._by_floor(learner._model, learner._state, np.asarray(age), needed, budget, values)
     return np.where(values == 1.0, 1, 2 * np.sign(values)).astype(int)
 
 
@@ -461,7 +460,7 @@ def test_frequent_source_waits_until_known():
     content = exponential(8000, 0, sources)
     learner = CertaintyEquivalence(3, CertaintyEquivalenceOptions("estimate", floor=2.0))
     learner.play(sources, content, 2, np.random.default_rng(0))
-    state, needed = learner._state, 2.0 * np.log1p(8000 * 2 / 3) ** choices.GROWTH
+    state, needed = learner._state, 2.0 * np.log1p(8000 * 2 / 3) ** kernel.GROWTH
     assert (np.minimum(state.young, state.older) > needed - 2).all()
 
 

@@ -45,6 +45,7 @@ from analysis.checks import (
     check_integers,
     check_kind,
     check_number,
+    check_positive,
     check_rng,
     check_whole,
     shown,
@@ -279,7 +280,7 @@ class Frontier:
         self.policy = TurnPolicy(size) if type(policy) is RoundRobinPolicy else policy
         self.rng = rng
         self.budget = check_whole("budget", budget, 1, size)
-        self.seconds = check_number("seconds", seconds, 0, low_open=True, high_open=True)
+        self.seconds = check_positive("seconds", seconds)
         self.patience = check_integer("patience", patience, 1)
         self.longest = check_number("longest", longest, 0, high_open=True)
         self.names = [str(i) for i in range(size)] if names is None else list(names)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_number
+from analysis.checks import check_number, check_positive
 from analysis.crawl.frontier.state import DAY, Outcome
 from analysis.crawl.frontier.trust import Trust
 from analysis.ephemeral.index import whittle_index
@@ -65,7 +65,7 @@ class PingedOrder:
 
     def __init__(self, trust: Trust, clock: Callable[[], float], block: float = BLOCK) -> None:
         self.trust, self._clock = trust, clock
-        self.block = check_number("block", block, 0, low_open=True, high_open=True)
+        self.block = check_positive("block", block)
         self.account = Account(SHARES, (0.0, 0.0))
         self.share = SHARES[1]
         self.taken: set[int] = set()

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_number, check_whole, set_fields
 from analysis.crawl.clock import START
-from analysis.crawl.local.server import ADDRESS, FeedServer
-from analysis.crawl.local.site import random_site
+from analysis.crawl.local.site import ADDRESS, FeedServer, random_site
 from analysis.crawl.local.transport import child, write_sources
 from analysis.crawl.progress import Progress
 from analysis.crawl.store import read_log

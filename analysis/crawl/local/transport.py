@@ -2,7 +2,8 @@
 
 `crawl_over_http` runs Scrapy in a new process at each call, as Twisted's reactor cannot restart.
 `crawl_in_process` passes the requests of the same scheduler to the site and its replies to the same
-callbacks, without engine or socket: in virtual time both leave the same bytes.
+callbacks, without engine or socket: in virtual time both leave the same bytes. The
+middleware `LocalOnly` drops requests to other machines, redirects and robots.txt included.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pandas as pd
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from analysis.checks import check_number
 from analysis.crawl.clock import TIME_HEADER
 from analysis.crawl.fetching.headers import plain_headers
-from analysis.crawl.local.server import ADDRESS
-from analysis.crawl.local.site import Site
+from analysis.crawl.local.site import ADDRESS, Site, check_local
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.ephemeral.sources import Sources
 
 LOCAL_SETTINGS: dict[str, Any] = {
     "SCHEDULER": "analysis.crawl.scheduler.EpochScheduler",
-    "DOWNLOADER_MIDDLEWARES": {"analysis.crawl.local.middleware.LocalOnly": 1},
+    "DOWNLOADER_MIDDLEWARES": {"analysis.crawl.local.transport.LocalOnly": 1},
     "ROBOTSTXT_OBEY": True,
     "USER_AGENT": "which-source-next",
     "TELNETCONSOLE_ENABLED": False,
@@ -155,3 +156,19 @@ def _fetch(site: Site, host: int, request: Request, patience: float) -> None:
     assert request.callback is not None
     for _ in request.callback(response):
         pass
+
+
+# Nothing leaves the machine
+
+
+class LocalOnly:
+    """Drop every request whose host is not a numeric loopback address."""
+
+    def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        """Let a request pass, or drop it."""
+        if request.url == "data:,":  # by which what a hub has sent reaches the pipelines
+            return
+        try:
+            check_local(request.url)
+        except ValueError as error:
+            raise IgnoreRequest(str(error)) from None

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, read_only_arrays
-from analysis.checks import check_array, check_integer, check_number
+from analysis.checks import check_array, check_integer, check_number, check_positive
 from analysis.ephemeral.kernels import h, relative_index, relative_index_at_age
 from analysis.ephemeral.sources import Sources, check_budget
 from analysis.kernel_cache import njit
@@ -90,7 +90,7 @@ def dual_descent(
     """
     budget = check_budget(sources, budget)
     horizon = check_integer("horizon", horizon, 1)
-    step = check_number("step", step, 0, low_open=True, high_open=True)
+    step = check_positive("step", step)
     power = check_number("power", power, 0, 1)
     price = check_number("initial_subsidy", initial_subsidy, 0, high_open=True)
     arrived = np.zeros((len(sources), 1)) if content is None else check_array("content", content, 0)

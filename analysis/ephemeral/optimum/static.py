@@ -8,6 +8,14 @@ at whole gaps. What can be carried out: `random_frequencies`, where every
 source is drawn with its own probability at each epoch, so that the reward rate
 p u / (1 - (1 - p) alpha) is concave and the best probabilities are closed-form in one multiplier;
 and fixed lists of crawls, in `analysis.ephemeral.optimum.static`.
+
+*Fixed lists of crawls: what a static policy can do at whole epochs.*
+
+* `spread_schedule` meets given frequencies evenly, earliest deadline first; with one crawl an
+  epoch every count stays within one of its target, with more the deviation may be larger;
+* `best_periods` finds the best list in which each source has one constant gap, for a few sources:
+  the *trivial periodic structure* of which the report's section 9 speaks;
+* `constant_gaps` returns whether the cycle of an index policy has that structure.
 """
 
 from __future__ import annotations
@@ -177,13 +185,7 @@ def _water_fill(
     return StaticOptimum(f, reward(sources, f), high)
 
 
-# Fixed lists of crawls: what a static policy can do at whole epochs.
-#
-# - `spread_schedule` meets given frequencies evenly, earliest deadline first; with one crawl an
-#   epoch every count stays within one of its target, with more the deviation may be larger;
-# - `best_periods` finds the best list in which each source has one constant gap, for a few sources:
-#   the *trivial periodic structure* of which the report's section 9 speaks;
-# - `constant_gaps` returns whether the cycle of an index policy has that structure.
+# Fixed lists of crawls: what a static policy can do at whole epochs
 
 
 @brief

@@ -10,6 +10,12 @@ calendar is the index policy itself, whatever theta is: theta is a matter of spe
 A bucket is a chain of packed blocks of entries, and an entry holds all that its source's index
 needs, so that an epoch reads and writes memory in order; a linked list of sources, or a table of
 sources that buckets point into, would miss the cache at every step.
+
+*The index at an age without branches or calls, so that loops over sources compile to SIMD code.* It
+equals `analysis.ephemeral.index.whittle_index_at_age` up to a few units in the last place, at a few
+nanoseconds a source. The value for a source and an age is the same to the last bit in every loop,
+so that the order of sources does not depend on how the work is split. Polynomials are evaluated
+with explicit fused multiply-add instructions, which leave the compiler no choice.
 """
 
 from __future__ import annotations
@@ -23,12 +29,7 @@ from analysis.arrays import Floats
 from analysis.ephemeral.lagrangian import advantage
 from analysis.kernel_cache import COMPILED, intrinsic, njit
 
-# The index at an age without branches or calls, so that loops over sources compile to SIMD code.
-#
-# It equals `analysis.ephemeral.index.whittle_index_at_age` up to a few units in the last place, at
-# a few nanoseconds a source. The value for a source and an age is the same to the last bit in every
-# loop, so that the order of sources does not depend on how the work is split. Polynomials are
-# evaluated with explicit fused multiply-add instructions, which leave the compiler no choice.
+# The index at an age without branches or calls, so that loops over sources compile to SIMD code
 
 
 def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_positive
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.partition import Crawl, Part
 from analysis.sweep import RETRIES, WorkerLost
@@ -77,7 +77,7 @@ class Cluster:
     ) -> None:
         self.client, self.folder = client, Path(folder)
         self.save_every = check_integer("save_every", save_every, 1)
-        self.patience = check_number("patience", patience, 0, low_open=True, high_open=True)
+        self.patience = check_positive("patience", patience)
 
     def start(self, parts: Iterator[Scheduler]) -> ClusterMachines:
         """Save the parts one by one in the folder, and start each on a worker."""

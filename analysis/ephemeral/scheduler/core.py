@@ -34,7 +34,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
+from analysis.checks import (
+    check_array,
+    check_choice,
+    check_integer,
+    check_kind,
+    check_number,
+    check_positive,
+)
 from analysis.display import brief
 from analysis.ephemeral.lagrangian import TUNED_EVERY, TUNED_STEP
 from analysis.ephemeral.lagrangian import crawl_price as solve_for_price
@@ -156,7 +163,7 @@ class Scheduler:
         engine = checked_engine(index_rate, queue)
         price = None if price is None else check_number("price", price, 0, high_open=True)
         check_choice("precision", precision, tuple(buckets.PRECISIONS))
-        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+        self.budget = check_positive("budget", budget)
         self.epoch, self.marginal_index = 0, np.nan
         check_choice("priority", priority, PRIORITIES)
         if priority == "whittle" and crawl_price is not None:

@@ -4,6 +4,16 @@ The entries of the epoch's bucket are read in order, block by block, and the nex
 prefetched. Sources at their maximal age rank above all others, and sources in the bucket that are
 not due rank below.
 Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), Theorem 1.
+
+*Selection of sources for an epoch's budget in order of rank, without a full sort.* Sources are
+taken in order of rank, ties in order of number, until one costs more than the rest of the budget
+(`stop` of `optimum.costs`). A source that costs more than the whole budget is passed over, since
+otherwise no other source would ever be crawled.
+
+*The threshold of a scheduler, which changes its speed and not its crawls.* The epoch's bucket of
+the calendar holds every source whose index is at least the threshold. If the threshold is just
+below the lowest index crawled, few sources are ranked and not crawled; if it is above, the calendar
+has to be sorted anew.
 """
 
 from __future__ import annotations
@@ -261,11 +271,7 @@ def demand(
     return totals * every, largest
 
 
-# Selection of sources for an epoch's budget in order of rank, without a full sort.
-#
-# Sources are taken in order of rank, ties in order of number, until one costs more than the rest of
-# the budget (`stop` of `optimum.costs`). A source that costs more than the whole budget is passed
-# over, since otherwise no other source would ever be crawled.
+# Selection of sources for an epoch's budget in order of rank, without a full sort
 
 ALL = 0.5 * WAITING
 """Cut below all ranks: every source fits into the budget."""
@@ -329,11 +335,7 @@ def _top(count: int, number: Ints, rank: Floats) -> tuple[float, int, int]:
     return cut, int(last), count
 
 
-# The threshold of a scheduler, which changes its speed and not its crawls.
-#
-# The epoch's bucket of the calendar holds every source whose index is at least the threshold. If
-# the threshold is just below the lowest index crawled, few sources are ranked and not crawled; if
-# it is above, the calendar has to be sorted anew.
+# The threshold of a scheduler, which changes its speed and not its crawls
 
 MEMORY = 16
 """Epochs whose lowest crawled index sets the threshold."""

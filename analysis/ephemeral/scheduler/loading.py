@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
-from analysis.checks import check_choice, check_integer, check_number
+from analysis.checks import check_choice, check_integer, check_positive
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.calendar import PRECISIONS
 from analysis.ephemeral.scheduler.core import Scheduler
@@ -39,8 +39,8 @@ def scheduler_from_parquet(
     the file, the rows and the reason.
     """
     rows = check_integer("rows", rows, 1)
-    budget = check_number("budget", budget, 0, low_open=True, high_open=True)
-    period = check_number("period", period, 0, low_open=True, high_open=True)
+    budget = check_positive("budget", budget)
+    period = check_positive("period", period)
     check_choice("precision", precision, tuple(PRECISIONS))
     scheduler = None
     for first, total, columns in _parts(path, rows):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_kind, check_number
+from analysis.checks import check_array, check_kind, check_number, check_positive
 from analysis.ephemeral.index import h as h_of_all
 from analysis.ephemeral.kernels import h, relative_index
 from analysis.ephemeral.relaxed import due_ages
@@ -68,7 +68,7 @@ class ObservedScheduler:
     ) -> None:
         check_kind("sources", sources, Sources)
         self.sources = sources
-        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+        self.budget = check_positive("budget", budget)
         self.state = initial_content(sources, initial_state)
         self.threshold = np.inf
         self.rebuilds = 0

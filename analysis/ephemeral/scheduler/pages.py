@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import gammainc
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_positive
 from analysis.ephemeral.sources import Sources
 
 
@@ -52,7 +52,7 @@ def queued_sources(sources: Sources, index_rate: float, queue: int = 0) -> Sourc
     ([0.125], [1.5])
     """
     check_kind("sources", sources, Sources)
-    rate = check_number("index_rate", index_rate, 0, low_open=True, high_open=True)
+    rate = check_positive("index_rate", index_rate)
     waits = 1.0 + check_integer("queue", queue, 0)
     return Sources(
         sources.arrival_rate,

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_choice, check_integer, check_kind, check_number
+from analysis.checks import check_choice, check_integer, check_kind, check_number, check_positive
 from analysis.ephemeral.scheduler.admission import spread_ages, whole_numbers
 from analysis.ephemeral.scheduler.core import PRIORITIES, Scheduler, solved_price
 from analysis.ephemeral.scheduler.epoch import ROOM
@@ -171,7 +171,7 @@ class PartitionedScheduler:
         where = np.asarray(part)
         if where.shape != (len(sources),) or not np.issubdtype(where.dtype, np.integer):
             raise ValueError(f"part must be {len(sources)} integers, got {part!r}")
-        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+        self.budget = check_positive("budget", budget)
         self.exchange = exchange
         self.unit = float(sources.cost[0]) if np.ptp(sources.cost) == 0 else 0.0
         if not (exchange or self.unit):

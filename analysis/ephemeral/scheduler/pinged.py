@@ -29,6 +29,7 @@ from analysis.checks import (
     check_integers,
     check_kind,
     check_number,
+    check_positive,
 )
 from analysis.display import brief
 from analysis.ephemeral.scheduler.epoch import ROOM, choose
@@ -87,7 +88,7 @@ class PingedScheduler:
     def __init__(self, sources: Sources, budget: float, recall: ArrayLike = 0.0) -> None:
         check_kind("sources", sources, Sources)
         self.sources = sources
-        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+        self.budget = check_positive("budget", budget)
         size = len(sources)
         self._steady = sources.u_star * (1.0 - each("recall", recall, size))
         self.epoch, self.threshold, self.rebuilds = 1, np.inf, 0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_integers, check_number
+from analysis.checks import check_integer, check_integers, check_number, check_positive
 from analysis.ephemeral.relaxed import due_ages_of
 from analysis.ephemeral.scheduler import calendar as buckets
 from analysis.ephemeral.scheduler.admission import (
@@ -318,5 +318,5 @@ def checked_engine(index_rate: float | None, queue: int) -> QueuedEngine | None:
         if queue:
             raise ValueError(f"queue must be 0 without an index_rate, got {queue}")
         return None
-    rate = check_number("index_rate", index_rate, 0, low_open=True, high_open=True)
+    rate = check_positive("index_rate", index_rate)
     return QueuedEngine(rate, queue)

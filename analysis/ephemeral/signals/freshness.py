@@ -41,6 +41,7 @@ from analysis.checks import (
     check_integers,
     check_kind,
     check_number,
+    check_positive,
     check_rng,
     check_whole,
 )
@@ -190,7 +191,7 @@ def polite_rates(
     [0.1, 0.1, 0.4]
     """
     change, weight = _pages("change_rate", change_rate, importance)
-    budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+    budget = check_positive("budget", budget)
     if (host is None) != (limits is None):
         raise ValueError("host and limits must be given together")
     least = np.zeros_like(change)  # price of the host

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer, check_number, check_whole
+from analysis.checks import check_array, check_integer, check_number, check_positive, check_whole
 from analysis.ephemeral.kernels import h, mark_top, relative_index
 from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
@@ -69,7 +69,7 @@ def lie_bound(threshold: float, credit: float, weight: float, false_pings: Array
     [25.0, 114.0]
     """
     a, s, w = (
-        check_number(name, value, 0, low_open=True, high_open=True)
+        check_positive(name, value)
         for name, value in (("threshold", threshold), ("credit", credit), ("weight", weight))
     )
     return a / np.log1p(a / s) * np.log1p(check_array("false_pings", false_pings, 0) / w)
@@ -82,7 +82,7 @@ def silence_until_death(ping_rate: float, death_rate: float) -> float:
     21.6
     """
     rate = check_number("ping_rate", ping_rate, 0, high_open=True)
-    death = check_number("death_rate", death_rate, 0, low_open=True, high_open=True)
+    death = check_positive("death_rate", death_rate)
     return float(np.log(2.0 + rate / death) / (death + rate))
 
 
@@ -235,7 +235,7 @@ def even_crawls_reward(recall: float, ping_rate: float, decay: float, crawls: fl
     0.75
     """
     r = check_number("recall", recall, 0, 1)
-    mu = check_number("decay", decay, 0, low_open=True, high_open=True)
+    mu = check_positive("decay", decay)
     psi = check_number("ping_rate", ping_rate, 0, high_open=True)
     n = check_number("crawls", crawls, psi, np.inf, low_open=psi == 0, high_open=True)
     if psi == 0:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer, check_kind, check_number
+from analysis.checks import check_array, check_integer, check_kind, check_number, check_positive
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.signals.model import Signals
 from analysis.ephemeral.stochastic.index import StochasticIndex, content_law, refined_index
@@ -229,10 +229,10 @@ def signal_index(
     """
     check_kind("signals", signals, Signals)
     arm = check_integer("arm", arm, 0, len(signals) - 1)
-    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    tolerance = check_positive("tolerance", tolerance)
     points = check_integer("points", points, 20)
     max_points = check_integer("max_points", max_points, points)
-    reach = check_number("reach", reach, 0, low_open=True, high_open=True)
+    reach = check_positive("reach", reach)
     source = signals.sources
     alpha, u, cost = (float(v[arm]) for v in (source.alpha, source.u, source.cost))
     rate, jump, u_star = (float(v[arm]) for v in (signals.ping_rate, signals.jump, source.u_star))

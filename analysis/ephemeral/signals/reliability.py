@@ -22,7 +22,7 @@ from collections.abc import Hashable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from analysis.checks import check_file, check_integer, check_kind, check_number
+from analysis.checks import check_file, check_integer, check_kind, check_number, check_positive
 from analysis.display import brief
 from analysis.ephemeral.signals.guarantees import silence_until_death
 from analysis.files import replacing
@@ -89,7 +89,7 @@ class Reliability:
         self, memory: float = math.inf, *, weight: float = 10.0, death_rate: float = 0.0
     ) -> None:
         self.memory = check_number("memory", memory, 0, low_open=True)
-        self.weight = check_number("weight", weight, 0, low_open=True, high_open=True)
+        self.weight = check_positive("weight", weight)
         self.death_rate = check_number("death_rate", death_rate, 0, high_open=True)
         self.time = -math.inf
         self._hubs: dict[str, _Counts] = {}  # pings, true, items, announced; pings seen, watched

@@ -36,6 +36,7 @@ from analysis.checks import (
     check_integers,
     check_kind,
     check_number,
+    check_positive,
     check_rng,
     check_whole,
     set_fields,
@@ -161,7 +162,7 @@ class Trust:
         check_choice("kind", self.kind, TRUSTS)
         check_kind("credit", self.credit, bool)
         memory = check_number("memory", self.memory, 0, low_open=True)
-        weight = check_number("weight", self.weight, 0, low_open=True, high_open=True)
+        weight = check_positive("weight", self.weight)
         death = check_number("death_rate", self.death_rate, 0, high_open=True)
         block = check_integer("block", self.block, 1)
         set_fields(self, memory=memory, weight=weight, death_rate=death, block=block)

@@ -22,8 +22,22 @@ L z = u - (1 - alpha) x, and w = (law of U) U^{-1},
 States between lattice points are split linearly, so the error is of order step^2. Two lattices
 estimate it and take its leading term out (Richardson); they are refined until it is small enough.
 
-Reference: report 8702, (20) and (21), with the term after a crawl restored; the slides announce
-numerical procedures for this index.
+*The law of one epoch's random content, on a lattice.* An item that appeared s before the epoch's
+end brings Y = xi exp(-mu s), s uniform on (0, T), and U is the sum of a Poisson number (mean Lambda
+T) of such items. Y is put on the lattice {0, h, 2h, ...} by linear splitting, which keeps its mean:
+with the stop-loss function L(y) = E (Y - y)^+,
+
+    P(Y_h = jh) = [ L((j-1)h) - 2 L(jh) + L((j+1)h) ] / h,   j >= 1.
+
+U_h then has the mean u exactly and dominates U in convex order; everything below errs by O(h^2).
+The sum is taken with one Fourier transform, exponentially tilted so that it cannot wrap around.
+Items at the lattice's end or above are left out of the transform: the result is the exact law of
+U_h below that end, and the rest of the mass, if any, lies above. Where the lattice is coarse for
+single items, all this is done on a finer one, and only the sum is split on the coarse one.
+
+Reference: report 8702, section 7, (20) and (21), with the term after a crawl restored; the slides
+announce numerical procedures for this index. Embrechts and Frei, Math. Methods Oper. Res. 69
+(2009), for tilted transforms of compound laws.
 """
 
 from __future__ import annotations
@@ -37,29 +51,14 @@ from scipy.linalg import solve_triangular
 from scipy.special import gammaincc, ndtr
 
 from analysis.arrays import Floats, one_thread, read_only_arrays
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number, check_positive
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
 from analysis.ephemeral.stochastic.simulation import IndexTable
 from analysis.kernel_cache import njit
 from analysis.results import NotConverged
 
-# The law of one epoch's random content, on a lattice.
-#
-# An item that appeared s before the epoch's end brings Y = xi exp(-mu s), s uniform on (0, T), and
-# U is the sum of a Poisson number (mean Lambda T) of such items. Y is put on the lattice {0, h, 2h,
-# ...} by linear splitting, which keeps its mean: with the stop-loss function L(y) = E (Y - y)^+,
-#
-#     P(Y_h = jh) = [ L((j-1)h) - 2 L(jh) + L((j+1)h) ] / h,   j >= 1.
-#
-# U_h then has the mean u exactly and dominates U in convex order; everything below errs by O(h^2).
-# The sum is taken with one Fourier transform, exponentially tilted so that it cannot wrap around.
-# Items at the lattice's end or above are left out of the transform: the result is the exact law of
-# U_h below that end, and the rest of the mass, if any, lies above. Where the lattice is coarse for
-# single items, all this is done on a finer one, and only the sum is split on the coarse one.
-#
-# Reference: report 8702, section 7; Embrechts and Frei, Math. Methods Oper. Res. 69 (2009), for
-# tilted transforms of compound laws.
+# The law of one epoch's random content, on a lattice
 
 #: Gauss-Legendre nodes for the time since an item appeared; fewer where the integrand is smooth.
 _MANY, _FEW = (np.polynomial.legendre.leggauss(count) for count in (48, 16))
@@ -102,9 +101,9 @@ def content_law(
     ValueError names the argument, its value and the allowed range.
     """
     items = check_number("items", items, 0, high=1e9)
-    decay = check_number("decay", decay, 0, low_open=True, high_open=True)
-    step = check_number("step", step, 0, low_open=True, high_open=True)
-    mean_utility = check_number("mean_utility", mean_utility, 0, low_open=True, high_open=True)
+    decay = check_positive("decay", decay)
+    step = check_positive("step", step)
+    mean_utility = check_positive("mean_utility", mean_utility)
     size = check_integer("size", size, 2)
     finer = int(np.clip(np.ceil(10.0 * step / mean_utility), 1, max(1, _LONGEST // size)))
     fine = _fine_law(items, decay, utility, step / finer / mean_utility, size * finer)
@@ -282,10 +281,10 @@ def stochastic_index(
     check_kind("sources", sources, Sources)
     check_kind("utility", utility, Utility)
     arm = check_integer("arm", arm, 0, len(sources) - 1)
-    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    tolerance = check_positive("tolerance", tolerance)
     points = check_integer("points", points, 20)
     max_points = check_integer("max_points", max_points, points)
-    reach = check_number("reach", reach, 0, low_open=True, high_open=True)
+    reach = check_positive("reach", reach)
     alpha, u, cost = (float(v[arm]) for v in (sources.alpha, sources.u, sources.cost))
     if u == 0:
         raise ValueError(f"arm must be a source with content, got source {arm} with none")

@@ -1,5 +1,10 @@
 """Runs of policies against random content.
 
+*Policies compared on the same random content, with confidence intervals.* Every policy faces the
+same arrivals in the same replication, so that differences between policies are far more precise
+than the averages themselves. Replications are independent; intervals are Student's at 95% over
+replications.
+
 Reference: report 8702, section 7, equation (19), and the slides on the stochastic setting.
 """
 
@@ -186,13 +191,7 @@ def _no_table(sources: Sources) -> IndexTable:
     return IndexTable(np.zeros((len(sources), 1)), np.ones(len(sources)))
 
 
-# Policies compared on the same random content, with confidence intervals.
-#
-# Every policy faces the same arrivals in the same replication, so that differences between policies
-# are far more precise than the averages themselves. Replications are independent; intervals are
-# Student's at 95% over replications.
-#
-# Reference: report 8702, section 7, equation (19).
+# Policies compared on the same random content, with confidence intervals
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, read_only_arrays
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_number, check_positive
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources, read_only
@@ -76,7 +76,7 @@ def random_source(
     """
     arm = check_integer("arm", arm, 0, len(sources) - 1)
     points = check_integer("points", points, 20)
-    reach = check_number("reach", reach, 0, low_open=True, high_open=True)
+    reach = check_positive("reach", reach)
     if not np.isfinite(utility.second_moment):
         raise ValueError(f"utility must have a finite second moment, got {utility!r}")
     alpha, mean = float(sources.alpha[arm]), float(sources.u[arm])

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer, check_kind, check_number
+from analysis.checks import check_array, check_integer, check_kind, check_positive
 from analysis.ephemeral.sources import Sources
 from analysis.kernel_cache import njit
 from analysis.results import Estimate, NotConverged
@@ -90,8 +90,8 @@ def index_from_passages(
     gives a ratio estimate; `alpha` of it is left after an epoch. State and cost are positive, else
     ValueError; NotConverged if the content hardly ever reaches the state within a batch.
     """
-    state = check_number("state", state, 0, low_open=True, high_open=True)
-    cost = check_number("cost", cost, 0, low_open=True, high_open=True)
+    state = check_positive("state", state)
+    cost = check_positive("cost", cost)
     values = []
     for batch in np.array_split(check_array("content", content, 0), 20):
         half = batch.size // 2

@@ -19,13 +19,15 @@ from analysis.arrays import Floats
 from analysis.checks import Rng, check_array, check_integer, check_rng
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.theory.derivation import (
+from analysis.ephemeral.theory.structure import (
+    average_value,
+    crawl_advantage,
+    discounted_value,
     finite_horizon_value,
     gain_by_solver,
     orbit_problem,
     value_at_gain,
 )
-from analysis.ephemeral.theory.structure import average_value, crawl_advantage, discounted_value
 from analysis.mdp.cycles import maximum_mean_cycle
 
 _CONTENTS = 101

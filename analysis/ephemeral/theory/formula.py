@@ -2,6 +2,17 @@
 
 Times are counted along the recursion (2), gains come from the dynamic program, and the index from
 its definition in decimal arithmetic: no printed formula is compared with itself.
+
+*The index exactly as the documents print it, to measure its errors.*
+
+    theorem   (1/C) [ eta ((1 - alpha) x - u) + (1 - alpha^eta) / (1 - alpha) u ]      Theorem 1
+    remark    (1/C) [ eta ((1 - alpha) x - u) + x ]               Remark, and the slides' theorem
+
+    eta = ceil( log^+_alpha( (u - (1 - alpha) x) / u ) ),   log^+ y = log y if y > 0, else 0.
+
+The two agree on the states that follow a crawl, in exact arithmetic. Elsewhere the remark is
+wrong, and in floating point the ceiling of a logarithm that should be whole can be one too large.
+
 Reference: report 8702, (15) to (18), Theorem 1 and its Remark; slides, main theorem.
 """
 
@@ -18,20 +29,10 @@ from analysis.checks import Rng, check_array, check_choice, check_integer, check
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory.definition import index_by_definition
-from analysis.ephemeral.theory.derivation import index_as_maximum
 from analysis.ephemeral.theory.equations import count_passages, tie_residuals
+from analysis.ephemeral.theory.structure import index_as_maximum
 
-# The index exactly as the documents print it, to measure its errors.
-#
-#     theorem   (1/C) [ eta ((1 - alpha) x - u) + (1 - alpha^eta) / (1 - alpha) u ]      Theorem 1
-#     remark    (1/C) [ eta ((1 - alpha) x - u) + x ]               Remark, and the slides' theorem
-#
-#     eta = ceil( log^+_alpha( (u - (1 - alpha) x) / u ) ),   log^+ y = log y if y > 0, else 0.
-#
-# The two agree on the states that follow a crawl, in exact arithmetic. Elsewhere the remark is
-# wrong, and in floating point the ceiling of a logarithm that should be whole can be one too large.
-#
-# Reference: report 8702, (16), Theorem 1 and Remark; slides, main theorem.
+# The index exactly as the documents print it, to measure its errors
 
 FORMS = ("theorem", "remark")
 

@@ -27,8 +27,7 @@ from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.simulation import simulate
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.theory.derivation import gain_by_solver
-from analysis.ephemeral.theory.structure import discounted_value
+from analysis.ephemeral.theory.structure import discounted_value, gain_by_solver
 from analysis.results import NotConverged
 
 _EPOCHS = 4000

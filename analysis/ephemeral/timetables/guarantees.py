@@ -4,6 +4,13 @@ For neighbouring gaps p < q <= R p the loss at a gap g between them is 1 - L(g)/
 X from p to q, and its supremum over all decay rates and gaps is eta(R). A family of gaps m 2^j
 wastes at most (p(m) - 1)/m of the budget, p(m) the least prime factor of m > 1. So gaps m 2^j with
 m in a set S lose at most eta(R) + (W + 1/2)/M, W the sum over m; powers of two eta(2).
+
+*What any policy earns at most, by a price for each crawl.* For any price lambda no policy earns
+more in the long run than
+
+    lambda M + sum_i max(0, max_k (X_i(k) - lambda) / k),
+
+since a crawl after a gap k earns X_i(k), which is at most lambda and k times the maximum.
 """
 
 from __future__ import annotations
@@ -136,13 +143,7 @@ def _chord_loss_at(gap: ArrayLike, over: NDArray[np.float64]) -> NDArray[np.floa
     return 1.0 + (low + (high - low) * (over - 1.0)) / np.expm1(-np.asarray(gap))
 
 
-# What any policy earns at most, by a price for each crawl.
-#
-# For any price lambda no policy earns more in the long run than
-#
-#     lambda M + sum_i max(0, max_k (X_i(k) - lambda) / k),
-#
-# since a crawl after a gap k earns X_i(k), which is at most lambda and k times the maximum.
+# What any policy earns at most, by a price for each crawl
 
 
 def bound_at_price(

@@ -22,6 +22,10 @@ classes modulo its gap, and the least of them is at most their mean D_i.
 What a packing promises is checked from its gaps and phases alone by `disjoint`: classes r mod k and
 r' mod k' meet if and only if r = r' mod gcd(k, k').
 
+*Entries of a timetable; what they earn and keep to, from their gaps and phases alone.* An entry is
+due at the epochs t with t = phase modulo gap. A source with several entries has one of a longest
+gap and others half-way between its crawls, so that its gaps are that one and its half.
+
 References: for the trees of classes, Bar-Noy, Dreizin and Patt-Shamir, Efficient algorithms for
 periodic scheduling, Computer Networks 45 (2004) 155-173.
 """
@@ -295,11 +299,7 @@ def assign_phases(gaps: ArrayLike, costs: ArrayLike) -> tuple[Ints, float]:
     return phase, max(load for load, _, _ in classes)
 
 
-# Entries of a timetable; what they earn and keep to, from their gaps and phases alone.
-#
-# An entry is due at the epochs t with t = phase modulo gap. A source with several entries has one
-# of a longest gap and others half-way between its crawls, so that its gaps are that one and its
-# half.
+# Entries of a timetable; what they earn and keep to, from their gaps and phases alone
 
 
 def entries_of(choice: Choice, budget: int) -> tuple[Ints, Ints, Ints, Ints]:

@@ -3,6 +3,14 @@
 Every source has one constant gap from a grid, or is never crawled; at most one source alternates
 between two neighbouring gaps. `timetable` finds gaps and phases; what the timetable at hand can
 lose at most follows from `guarantees.bound_at_price`.
+
+*Construction of a timetable: gaps from a grid, phases from a packing, and a bound.* The gaps solve
+the relaxed problem over a grid (`analysis.ephemeral.timetables.choice`), phases come from a packing
+in which no epoch has more crawls than the budget (`analysis.ephemeral.timetables.packing`), and of
+several grids the best is taken.
+
+On the powers of two the relaxed problem is attained exactly, so that no policy earns more than
+1/(1 - 0.0378209) - 1 = 3.94% more, whatever the sources and the budget.
 """
 
 from __future__ import annotations
@@ -462,14 +470,7 @@ def _append_name(names: Sequence[str], name: str) -> list[str]:
     return [*names, next(n for n in chain([name], numbers) if n not in used)]
 
 
-# Construction of a timetable: gaps from a grid, phases from a packing, and a bound.
-#
-# The gaps solve the relaxed problem over a grid (`analysis.ephemeral.timetables.choice`), phases
-# come from a packing in which no epoch has more crawls than the budget
-# (`analysis.ephemeral.timetables.packing`), and of several grids the best is taken.
-#
-# On the powers of two the relaxed problem is attained exactly, so that no policy earns more than
-# 1/(1 - 0.0378209) - 1 = 3.94% more, whatever the sources and the budget.
+# Construction of a timetable: gaps from a grid, phases from a packing, and a bound
 
 
 def timetable(

@@ -1,4 +1,7 @@
-"""Compiled steps of the LSPE(0) scheme; see `analysis.learning.scheme.lspe` for the equations."""
+"""Compiled steps of the LSPE(0) scheme; see `analysis.learning.scheme.lspe` for the equations.
+
+Reference: the 2019 paper, sections III and IV, whose equation (8) is grad log p.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,7 @@ from numpy.typing import NDArray
 
 from analysis.learning.environment import compiled
 
-# The choices of `LspeOptions` as integers, for compiled code.
-#
-# Reference: the 2019 paper, sections III and IV, whose equation (8) is grad log p.
+# The choices of `LspeOptions` as integers, for compiled code
 
 
 class Selection(IntEnum):

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.special import expit, softmax
 
 from analysis.arrays import Floats, one_thread, read_only_arrays
-from analysis.checks import check_choice, check_integer, check_kind, check_number
+from analysis.checks import check_choice, check_integer, check_kind, check_number, check_positive
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
@@ -247,7 +247,7 @@ def gradient_check(
     """
     check_kind("sources", sources, Sources)
     check_kind("options", options, LspeOptions)
-    step = check_number("step", step, 0, low_open=True, high_open=True)
+    step = check_positive("step", step)
     value_shift = check_number("value_shift", value_shift, low_open=True, high_open=True)
     if options.projected:
         raise ValueError("options.projected must be False for a gradient check, got True")

@@ -26,7 +26,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 
 from analysis.arrays import Floats, read_only_arrays
-from analysis.checks import check_array, check_kind, check_number
+from analysis.checks import check_array, check_kind, check_number, check_positive
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
@@ -109,7 +109,7 @@ def soft_threshold_value(
     True
     """
     check_kind("sources", sources, Sources)
-    kappa = check_number("kappa", kappa, 0, low_open=True, high_open=True)
+    kappa = check_positive("kappa", kappa)
     offset = check_number("offset", offset, low_open=True, high_open=True)
     unit = _unit(sources, scale)
     levels = _one_each("threshold", sources, threshold)
@@ -202,7 +202,7 @@ def best_soft_thresholds(
     """
     check_kind("sources", sources, Sources)
     check_kind("projected", projected, bool)
-    kappa = check_number("kappa", kappa, 0, low_open=True, high_open=True)
+    kappa = check_positive("kappa", kappa)
     offset = check_number("offset", offset, low_open=True, high_open=True)
     engaged = check_number("engaged", engaged, 0, len(sources), low_open=True, high_open=True)
     unit = _unit(sources, scale)
@@ -341,7 +341,7 @@ def _best_level(value, low: float, high: float) -> float:  # type: ignore[no-unt
 def _unit(sources: Sources, scale: float | None) -> float:
     if scale is None:
         return float(sources.u_star.max())
-    return check_number("scale", scale, 0, low_open=True, high_open=True)
+    return check_positive("scale", scale)
 
 
 def _one_each(name: str, sources: Sources, values: ArrayLike) -> Floats:

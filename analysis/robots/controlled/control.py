@@ -16,6 +16,21 @@ for itself the optimal table is a switching curve (`analysis.robots.curve`).
 `RobotControl.solve` runs the policy iteration of `optimal_policy`, whose gains have their relative
 accuracy however small they are.  `analysis.mdp` solves the same model in its general form
 (`queue.uniformised`), to the accuracy of its residual.
+
+*Policy iteration on the controlled queue that keeps the relative accuracy of the smallest gains.*
+Where the optimum is 1e-25, the bias of the rare expensive states is of the order of 1, and a bias
+held as one number per state hides what decides the optimum. So each state keeps two: C, the
+expected cost until a much visited state is next entered, and T, the expected time, both sums of
+terms of one sign. The bias is V = C - theta T, and one more robot is better at (q, r) if
+
+    C(q, r+1) - C(q, r) < theta (T(q, r+1) - T(q, r)),
+
+which is decided to within rounding of the four terms of that very state.  A decision that is left
+undecided costs no more than that share of what the state costs and takes anyway.  Where C and
+theta T are large and nearly equal, V is summed by itself and its own differences decide.
+
+A policy with several recurrent classes keeps the cheapest, and its other states are led there
+(Puterman 1994, section 9.5), so that each policy has one gain.
 """
 
 from __future__ import annotations
@@ -27,30 +42,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats, Ints, read_only_arrays
-from analysis.checks import check_integer
+from analysis.checks import check_integer, check_positive
 from analysis.display import brief
 from analysis.kernel_cache import njit
 from analysis.results import NotConverged
-from analysis.robots.checks import check_positive
 from analysis.robots.controlled import censored
 from analysis.robots.controlled.graph import lead_to, recurrent_class, successors
 from analysis.robots.controlled.queue import LARGEST_MODEL, ControlledQueue
 
-# Policy iteration on the controlled queue that keeps the relative accuracy of the smallest gains.
-#
-# Where the optimum is 1e-25, the bias of the rare expensive states is of the order of 1, and a bias
-# held as one number per state hides what decides the optimum.  So each state keeps two: C, the
-# expected cost until a much visited state is next entered, and T, the expected time, both sums of
-# terms of one sign.  The bias is V = C - theta T, and one more robot is better at (q, r) if
-#
-#     C(q, r+1) - C(q, r) < theta (T(q, r+1) - T(q, r)),
-#
-# which is decided to within rounding of the four terms of that very state.  A decision that is left
-# undecided costs no more than that share of what the state costs and takes anyway.  Where C and
-# theta T are large and nearly equal, V is summed by itself and its own differences decide.
-#
-# A policy with several recurrent classes keeps the cheapest, and its other states are led there
-# (Puterman 1994, section 9.5), so that each policy has one gain.
+# Policy iteration on the controlled queue that keeps the relative accuracy of the smallest gains
 
 #: States of the cut up to which a policy is evaluated: the system on the cut is dense.
 LARGEST_CUT = 3000

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from analysis.arrays import Bools, Floats, Ints
-from analysis.checks import check_array, check_booleans, check_integer
-from analysis.robots.checks import check_positive
+from analysis.checks import check_array, check_booleans, check_integer, check_positive
 
 LARGEST_MODEL = 100_000_000
 """States of a model, (K + 1) (N + 1)."""

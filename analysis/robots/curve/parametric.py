@@ -40,9 +40,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats, Ints
-from analysis.checks import check_integer
+from analysis.checks import check_integer, check_positive
 from analysis.results import NotConverged
-from analysis.robots.checks import check_positive
 from analysis.robots.curve.reduced import (
     Box,
     Entry,

@@ -36,12 +36,18 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from analysis.arrays import Bools, Floats, Ints, read_only_arrays
-from analysis.checks import check_integer, check_integers, check_kind, check_number, shown
+from analysis.checks import (
+    check_integer,
+    check_integers,
+    check_kind,
+    check_number,
+    check_positive,
+    shown,
+)
 from analysis.display import brief
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
 from analysis.results import NotConverged
-from analysis.robots.checks import check_positive
 from analysis.robots.mm1k import static_cost
 
 # Robots of several kinds, and how many of each to keep active (the study's final remarks).

@@ -14,8 +14,14 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats, read_only_arrays
-from analysis.checks import check_array, check_integer, check_number, set_fields, shown
-from analysis.robots.checks import check_positive
+from analysis.checks import (
+    check_array,
+    check_integer,
+    check_number,
+    check_positive,
+    set_fields,
+    shown,
+)
 
 NODES = 60
 """Nodes of tanh-sinh quadrature for each unit of its variable."""

@@ -28,9 +28,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammainc
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_kind, shown
+from analysis.checks import check_integer, check_kind, check_positive, shown
 from analysis.results import NotConverged
-from analysis.robots.checks import check_positive
 from analysis.robots.general.laws import ServiceLaw
 
 RULES_APART = 1e-4, 1e-10

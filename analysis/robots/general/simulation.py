@@ -19,8 +19,15 @@ import numpy as np
 from ciw.arrival_node import ArrivalNode  # type: ignore[import-untyped]
 
 from analysis.arrays import Bools, Floats
-from analysis.checks import Rng, check_array, check_booleans, check_integer, check_number, check_rng
-from analysis.robots.checks import check_positive
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_booleans,
+    check_integer,
+    check_number,
+    check_positive,
+    check_rng,
+)
 
 Sampler = Callable[[np.random.Generator, int], Floats]
 

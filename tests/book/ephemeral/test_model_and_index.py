@@ -13,7 +13,7 @@ from analysis.ephemeral import Sources, four_sources, long_run_cycle
 from analysis.ephemeral.optimum.costs import exact_sets
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.theory import equations, formula, growth, relaxation, structure
-from analysis.ephemeral.theory.derivation import run_from_above
+from analysis.ephemeral.theory.structure import run_from_above
 from book.ephemeral.model_and_index import Results, claims, collect_grid_values, sample_cases
 from book.ephemeral.model_and_index_figures import describe_lost_digits, find_thresholds
 from scorecard.verdicts import add_words

@@ -11,7 +11,7 @@ from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.sources import four_sources
 from analysis.learning.comparison import LearningCurves, compare_learners
-from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
+from analysis.learning.hard_cases import CASES, INFORMED, LEARNERS
 from book.learning import learners as page
 from book.learning import learners_figures as figures
 from book.learning.learners import claims

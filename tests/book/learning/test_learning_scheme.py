@@ -15,7 +15,7 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.ephemeral.sources import Sources
-from analysis.learning.scheme import chains, equations
+from analysis.learning.scheme import equations
 from analysis.learning.scheme.equations import features
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import soft_threshold_value, whittle_threshold
@@ -95,19 +95,19 @@ def learning():
         sources=FOUR,
         kappa=2.0,
         logit=page.compare_logit_with_step(FOUR, 2.0),
-        transitions=chains.check_transitions(TWO, AT[0], PRINTED),
-        poisson=chains.check_poisson(TWO, AT[0], OWN),
-        recursion=chains.check_recursion(TWO, AT[0], OWN),
+        transitions=equations.check_transitions(TWO, AT[0], PRINTED),
+        poisson=equations.check_poisson(TWO, AT[0], OWN),
+        recursion=equations.check_recursion(TWO, AT[0], OWN),
         gradients=page.tabulate_gradient_errors(page.check_gradients(TWO, AT[:1], 2.0)),
         points=1,
-        ranks=chains.ranks_after_two_steps(phi),
+        ranks=equations.ranks_after_two_steps(phi),
         length=phi.shape[1],
         by_print=by_print,
         by_formula=by_formula,
-        steps=chains.example_steps(10**5),
-        threshold_form=chains.threshold_form(FOUR, LspeOptions.as_printed()),
-        feature_form=chains.feature_form(FOUR, LspeOptions.as_printed()),
-        step_numbers=chains.step_numbers(),
+        steps=equations.example_steps(10**5),
+        threshold_form=equations.threshold_form(FOUR, LspeOptions.as_printed()),
+        feature_form=equations.feature_form(FOUR, LspeOptions.as_printed()),
+        step_numbers=equations.step_numbers(),
     )
 
 
@@ -148,7 +148,7 @@ def falsified(patch):
         page.HARVEST: ways[page.CORRECTED],
         page.OWN: ways[page.AS_PRINTED],
     }
-    solve, windowed = chains.ThresholdChain.solve, page.windowed_content
+    solve, windowed = equations.ThresholdChain.solve, page.windowed_content
     everything = {
         "budget": 4,
         "cycle": long_run_cycle(FOUR, "whittle", 4),
@@ -218,15 +218,15 @@ def falsified(patch):
             repeats={m: page.measure_repetition(FOUR, m, Slower()) for m in (1, 2, 3)}
         ),
         "no constant in the logit": of_rule(
-            transitions=chains.check_transitions(TWO, AT[0], replace(PRINTED, offset=0.0))
+            transitions=equations.check_transitions(TWO, AT[0], replace(PRINTED, offset=0.0))
         ),
-        "one draw for both": of_rule(transitions=chains.check_transitions(TWO, AT[0], one_draw)),
+        "one draw for both": of_rule(transitions=equations.check_transitions(TWO, AT[0], one_draw)),
         "all content is what is crawled": of_rule(
             poisson=patched(
-                chains.ThresholdChain,
+                equations.ThresholdChain,
                 "solve",
                 lambda chain, _: solve(chain, "crawled"),
-                lambda: chains.check_poisson(TWO, AT[0], OWN),
+                lambda: equations.check_poisson(TWO, AT[0], OWN),
             )
         ),
         "readings exchanged": of_rule(
@@ -239,22 +239,24 @@ def falsified(patch):
         ),
         "a feature that is constant": of_rule(
             recursion=patched(
-                chains,
+                equations,
                 "features",
                 lambda x: np.column_stack([np.ones(len(x)), features(x)[:, :2]]),
-                lambda: chains.check_recursion(TWO, AT[0], OWN),
+                lambda: equations.check_recursion(TWO, AT[0], OWN),
             )
         ),
         "the first step at n = 1": of_rule(
-            ranks=patched(chains, "PRINTED_FIRST", 1, lambda: chains.ranks_after_two_steps(phi))
+            ranks=patched(
+                equations, "PRINTED_FIRST", 1, lambda: equations.ranks_after_two_steps(phi)
+            )
         ),
         "steps fall too slowly": of_rule(
-            steps=chains.example_steps(10**5, falls=0.4, averages=0.4)
+            steps=equations.example_steps(10**5, falls=0.4, averages=0.4)
         ),
-        "averages fall too fast": of_rule(steps=chains.example_steps(10**5, averages=1.2)),
+        "averages fall too fast": of_rule(steps=equations.example_steps(10**5, averages=1.2)),
         "other forms": of_rule(
-            threshold_form=chains.threshold_form(FOUR, LspeOptions.corrected()),
-            feature_form=chains.feature_form(TWO, LspeOptions.corrected()),
+            threshold_form=equations.threshold_form(FOUR, LspeOptions.corrected()),
+            feature_form=equations.feature_form(TWO, LspeOptions.corrected()),
             step_numbers=(1000, 500, 2, 3, 0, 1),
         ),
     }

@@ -7,9 +7,9 @@ import pytest
 
 from analysis.restarts import RestartArm, certify_indexability, thresholds, whittle_index
 from analysis.restarts.instances import unstructured_arm
-from analysis.restarts.whittle import indexability
+from analysis.restarts.whittle import index
 from analysis.restarts.whittle.definition import solve_subsidised
-from analysis.restarts.whittle.indexability import critical_values, restart_level
+from analysis.restarts.whittle.index import critical_values, restart_level
 from book.restarts.restart_indexability import claims, count_wrong_passive_sets, fixed_time_values
 from tests.restarts.support import draw_arm
 from tests.support import assert_all_turn, assert_turns, verdicts
@@ -61,7 +61,7 @@ def nested_by_number(arm, discount, order):
 def test_claims_turn_on_false_models(true, monkeypatch):
     arms = [unstructured_arm(4, np.random.default_rng(seed)) for seed in range(6)]
     with monkeypatch.context() as patch:
-        patch.setattr(indexability, "thresholds", nested_by_number)
+        patch.setattr(index, "thresholds", nested_by_number)
         unordered = [certify_indexability(arm, DISCOUNT) for arm in arms]
     paid = [[restart_level(arm, DISCOUNT, -s) for s in true["subsidies"]] for arm in arms[:2]]
     assert_all_turn(

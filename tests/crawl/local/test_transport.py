@@ -7,10 +7,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
 
-from analysis.crawl import FeedServer
+from analysis.crawl import FeedServer, check_local
 from analysis.crawl.local.site import Fault
 from analysis.crawl.local.transport import (
+    LocalOnly,
     child,
     crawl_in_process,
     crawl_over_http,
@@ -129,3 +132,29 @@ def test_failed_crawl_raises(tmp_path):
             crawl_over_http([settings])
         with pytest.raises(TimeoutError, match=r"longer than 0\.1 s"):
             crawl_over_http([some_settings(site)], timeout=0.1)
+
+
+AWAY = [
+    "http://192.0.2.1/feed",
+    "http://example.org/",
+    "http://localhost/",
+    "http://127.0.0.1.example.org/",
+    "http://127.0.0.1@192.0.2.1/",
+    "http://[2001:db8::1]/",
+    "http://2130706433.example/",
+    "file:///etc/hosts",
+]
+
+
+@pytest.mark.parametrize("url", AWAY)
+def test_other_addresses_and_names_are_refused(url):
+    with pytest.raises(ValueError, match="loopback"):
+        check_local(url)
+    with pytest.raises(IgnoreRequest):
+        LocalOnly().process_request(Request(url))
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000/a", "http://127.9.9.9/", "http://[::1]/"])
+def test_addresses_of_this_machine_pass(url):
+    assert check_local(url) == url
+    assert LocalOnly().process_request(Request(url)) is None

@@ -1,12 +1,19 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from analysis.ephemeral import Sources, whittle_index
+from analysis.ephemeral import Sources, four_sources, long_run_cycle, whittle_index
 from analysis.ephemeral.theory.structure import (
     average_value,
     crawl_advantage,
     discounted_value,
+    finite_horizon_value,
+    gain_by_solver,
+    index_as_maximum,
     lemma_checks,
+    run_from_above,
+    value_at_gain,
 )
 
 DECAYS = [0.01, 0.05, 0.21, 0.7, 2.0, 4.0]
@@ -101,3 +108,95 @@ def test_advantage_near_index(decay, age):
     less = 1e-5 * gamma
     advantage = float(crawl_advantage(decay, gamma - less, state))
     assert advantage == pytest.approx(less / age, rel=1e-4)
+
+
+X = np.linspace(0, 1, 41)
+
+
+@pytest.mark.parametrize("decay", [0.05, 0.7, 3.0])
+@pytest.mark.parametrize("subsidy", [0.02, 0.4, 1.3])
+@pytest.mark.parametrize("last", ["crawl", "best"])
+def test_finite_horizons_tend_to_value(decay, subsidy, last):
+    discount = 0.8
+    limit = discounted_value(decay, subsidy, discount, X)
+    start = np.abs(finite_horizon_value(decay, subsidy, discount, 0, X, last=last) - limit).max()
+    for horizon in (1, 5, 40):
+        found = finite_horizon_value(decay, subsidy, discount, horizon, X, last=last)
+        assert np.abs(found - limit).max() <= discount**horizon * start + 1e-12
+
+
+def test_finite_horizon_beats_all_controls():
+    decay, subsidy, discount, horizon, x = 0.4, 0.3, 0.9, 6, 0.25
+    best = -np.inf
+    for code in range(2 ** (horizon + 1)):
+        content, total = x, 0.0
+        for epoch in range(horizon + 1):
+            crawl = code >> epoch & 1
+            total += discount**epoch * (content if crawl else subsidy)
+            content = -np.expm1(-decay) + (0 if crawl else np.exp(-decay) * content)
+        best = max(best, total)
+    found = finite_horizon_value(decay, subsidy, discount, horizon, x, last="best")
+    assert found == pytest.approx(best, rel=1e-14)
+
+
+@pytest.mark.parametrize("decay", [0.05, 0.35, 2.0])
+@pytest.mark.parametrize("subsidy", [-0.5, 0.0, 0.1, 0.5, 0.95])
+def test_gain_by_a_generic_solver(decay, subsidy):
+    assert gain_by_solver(decay, subsidy) == pytest.approx(
+        average_value(decay, subsidy, X)[1], rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("gain", [0.35, 0.6, 2.0])
+def test_equation_10_alone_has_many_solutions(gain):
+    decay, subsidy = 0.7, 0.3
+    value = value_at_gain(decay, subsidy, gain, X)
+    following = 1 - (1 - X) * np.exp(-decay)
+    wait = subsidy + value_at_gain(decay, subsidy, gain, following)
+    np.testing.assert_allclose(value + gain, np.maximum(wait, X), atol=1e-12)
+    assert abs(float(value_at_gain(decay, subsidy, gain, -np.expm1(-decay)))) > 0.01
+
+
+def test_true_gain_vanishes_at_u():
+    value, gain = average_value(0.7, 0.3, X)
+    np.testing.assert_allclose(value_at_gain(0.7, 0.3, gain, X), value, atol=1e-14)
+    assert value_at_gain(0.7, 0.3, gain, -np.expm1(-0.7)) == pytest.approx(0, abs=1e-14)
+
+
+@settings(max_examples=100)
+@given(st.floats(0.02, 20), st.floats(0.01, 100), st.floats(0, 0.999), st.floats(0.2, 5))
+def test_index_is_maximum_of_lines(decay, rate, share, cost):
+    source = Sources([rate], [1.0], [decay], cost=cost)
+    state = share * source.u_star
+    np.testing.assert_allclose(
+        index_as_maximum(source, state), whittle_index(source, state), rtol=1e-9, atol=1e-12 * rate
+    )
+
+
+def test_printed_index_never_crawls_above():
+    sources = four_sources()
+    above = np.array([0.01, -200.0, -50.0, -50.0])
+    reward, crawls = run_from_above(sources, 1, above, 400, above="printed")
+    assert crawls[0] == 0
+    own, crawls = run_from_above(sources, 1, above, 400)
+    assert crawls[0] == 200
+    long_run = long_run_cycle(sources, "whittle", 1).average_reward
+    assert own[200:].mean() == pytest.approx(long_run, rel=1e-9)
+    assert reward[200:].mean() < 0.9 * long_run
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: finite_horizon_value(0.7, 0.1, 1.0, 3, X), "discount"),
+        (lambda: finite_horizon_value(0.7, 0.1, 0.9, 3, X, last="none"), "last"),
+        (lambda: value_at_gain(0.7, 0.3, 0.3, X), "gain"),
+        (lambda: gain_by_solver(0.0, 0.3), "decay"),
+        (lambda: index_as_maximum(four_sources(), np.full(4, 999.0)), "state"),
+        (lambda: run_from_above(four_sources(), 5, np.zeros(4), 9), "budget"),
+        (lambda: run_from_above(four_sources(), 1, np.zeros(3), 9), "excess"),
+    ],
+)
+def test_wrong_input_of_facts_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.ephemeral import four_sources, whittle_index
+from analysis.learning.scheme import equations
 from analysis.learning.scheme.equations import (
     engaged_law,
     feature_condition,
@@ -15,6 +16,7 @@ from analysis.learning.scheme.equations import (
     thinning_error,
     windowed_content,
 )
+from analysis.learning.scheme.lspe import LspeOptions
 
 SOURCES = four_sources()
 
@@ -81,3 +83,22 @@ def test_fitted_thresholds_follow_index():
     fit = fitted_thresholds(SOURCES, 1)
     assert fit.rewards["quadratic"] > 250
     assert fit.squares["quadratic"] >= fit.squares["shared"]
+
+
+FOUR = four_sources()
+TWO = FOUR.subset(np.array([0, 1]))
+AT = np.random.default_rng(1).normal(0, 0.2, (2, 3))
+#: (8) with its own source only, for the content of all.
+OWN = LspeOptions.as_printed(projected=False, threshold="quadratic", gradient="own arm")
+
+
+def test_recursion_needs_right_a():
+    found = equations.check_recursion(TWO, AT, OWN)
+    assert found.radius < 1
+    assert found.end < 1e-9 < 1e-3 < found.printed_end
+
+
+@pytest.mark.parametrize("options", [LspeOptions.corrected(), LspeOptions.as_printed()])
+def test_threshold_form_from_program(options):
+    form = equations.threshold_form(FOUR, options)
+    assert form == ((0, 1, 2, 2) if options.threshold == "quadratic" else (0, 1, 1, 2))

@@ -1,21 +1,30 @@
-"""Rules of learning on random sets of sources, all on the same arrivals."""
+"""Rules of learning on random sets of sources, all on the same arrivals.
+
+Losses at three long horizons are recorded: ``python -m analysis.learning.random_sets`` writes
+``losses.csv`` and ``cycles.csv`` beside this file, from which the page `learning-trap` takes its
+numbers, with a hash of the code that computed them. It takes about six minutes on one processor. A
+test compares the hash with that of the present code, and repeats some of the runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
+from analysis.fingerprint import fingerprint
 from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
@@ -26,8 +35,7 @@ from analysis.learning.loop import CompiledLearner
 from analysis.learning.uc_whittle import UcWhittle
 from analysis.learning.whittle_q import WhittleQ
 from analysis.results import Estimate
-
-Floats = NDArray[np.float64]
+from analysis.sweep import sweep
 
 
 def _certain(exploration: str, **options: Any) -> Callable[[int], CompiledLearner]:
@@ -59,6 +67,10 @@ APART = 1e-4
 """Difference from which two cycles count as two, in %."""
 CYCLES = ["set", "sources", "budget", "worst", "best", "entered", "jolted"]
 """Columns of what is known of the cycles of a set."""
+SETS, HORIZON, SEED = 50, 200_000, 30
+"""What is recorded, in the two files."""
+FOLDER = Path(__file__).parent
+FILES = FOLDER / "losses.csv", FOLDER / "cycles.csv"
 
 
 def random_problem(instance: int, seed: int) -> tuple[Sources, int]:
@@ -111,19 +123,24 @@ def windows(horizon: int) -> tuple[int, ...]:
 def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Run all rules on the same arrivals, on random sets of sources, over T >= 1000 epochs.
 
-    Two tables. A row a set, rule and horizon of `windows` that the rule is played for: ``set``,
-    ``rule``, ``horizon``, ``loss`` (in % of the index policy's cycle from ages 1, over the second
-    half of the horizon), ``regret`` (reward lost until then, in epochs of the cycle's reward). And
-    a row a set: ``set``, ``sources``, ``budget``, ``worst`` and ``best``, in %, by which the cycles
-    of the index policy with known rates fall short of the one from ages 1; ``entered`` and
-    ``jolted``, the same of the cycle that the learner of items enters and of the best by its
-    estimates, ``nan`` where the policy with known rates has one cycle.
+    What is recorded is read. Two tables. A row a set, rule and horizon of `windows` that the rule
+    is played for: ``set``, ``rule``, ``horizon``, ``loss`` (in % of the index policy's cycle from
+    ages 1, over the second half of the horizon), ``regret`` (reward lost until then, in epochs of
+    the cycle's reward). And a row a set: ``set``, ``sources``, ``budget``, ``worst`` and ``best``,
+    in %, by which the cycles of the index policy with known rates fall short of the one from ages
+    1; ``entered`` and ``jolted``, the same of the cycle that the learner of items enters and of the
+    best by its estimates, ``nan`` where the policy with known rates has one cycle.
     """
-    results = [of_set(number, horizon, seed) for number in range(check_integer("sets", sets, 2))]
-    return (
-        pd.concat([runs for runs, _ in results], ignore_index=True),
-        pd.concat([cycles_of_set for _, cycles_of_set in results], ignore_index=True),
-    )
+    sets = check_integer("sets", sets, 2)
+    if is_recorded(sets, horizon, seed):
+        runs, known = (pd.read_csv(path).drop(columns="code") for path in FILES)
+        return runs[runs.set < sets], known[known.set < sets]
+    runs, known = _join([of_set(number, horizon, seed) for number in range(sets)])
+    return runs, known
+
+
+def _join(results: Sequence[tuple[pd.DataFrame, ...]]) -> list[pd.DataFrame]:
+    return [pd.concat(tables, ignore_index=True) for tables in zip(*results, strict=True)]
 
 
 def of_set(
@@ -186,3 +203,37 @@ def slope(table: pd.DataFrame, rule: str) -> float:
     rows = table[table.rule == rule].sort_values("horizon")
     before, after = (float(value) for value in rows.regret.to_numpy()[-2:])
     return float(np.log10(after / before)) if before > 0 and after > 0 else float("nan")
+
+
+def is_recorded(sets: int, horizon: int, seed: int) -> bool:
+    """Whether runs of so many sets, of a horizon and a seed are in the files."""
+    return sets <= SETS and (horizon, seed) == (HORIZON, SEED)
+
+
+@cache
+def code_hash() -> str:
+    """Return the hash of all code that computes what is recorded."""
+    return fingerprint(["analysis.learning.random_sets"], ignore_docstrings=True)[:12]
+
+
+def certificate() -> pd.DataFrame:
+    """Return the hash of the code that wrote the two files, beside that of the code as it is."""
+    written = {path.name: ", ".join(pd.read_csv(path)["code"].unique()) for path in FILES}
+    table = pd.DataFrame({"computed by code": written, "the code is now": code_hash()})
+    return table.rename_axis("file")
+
+
+def _of_recorded_set(number: int, _: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return of_set(number, HORIZON, SEED)
+
+
+def main() -> None:
+    """Play all runs and write the two files."""
+    code = code_hash()  # of what runs: files may change while it does
+    results = [replication[0] for replication in sweep(_of_recorded_set, range(SETS), seed=SEED)]
+    for path, rows in zip(FILES, _join(results), strict=True):
+        rows.assign(code=code).to_csv(path, index=False)
+
+
+if __name__ == "__main__":
+    main()

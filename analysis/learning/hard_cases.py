@@ -29,8 +29,7 @@ from analysis.checks import Rng, check_choice, check_integer, check_rng, check_w
 from analysis.ephemeral.kernels import h, pass_epoch, receive, relative_index_at_age
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.learning._certainty_kernel import learn
-from analysis.learning._exploration_kernel import priorities
+from analysis.learning._certainty_kernel import learn, priorities
 from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,

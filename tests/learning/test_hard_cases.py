@@ -4,7 +4,7 @@ import pytest
 from analysis.ephemeral import Sources, relaxed_bound
 from analysis.learning.certainty_equivalence import CertaintyEquivalence
 from analysis.learning.environment import play
-from analysis.learning.regret.hard_cases import (
+from analysis.learning.hard_cases import (
     CASES,
     INFORMED,
     LEARNERS,

@@ -4,8 +4,7 @@ import pytest
 
 from analysis.ephemeral import Arrivals, Utility, long_run_cycle, relaxed_bound
 from analysis.ephemeral.instances import wide_set
-from analysis.learning import CertaintyEquivalence, mean_items, sample_items
-from analysis.learning.regret import random_sets, recorded
+from analysis.learning import CertaintyEquivalence, mean_items, random_sets, sample_items
 
 
 def test_losses_on_same_sets():
@@ -71,15 +70,15 @@ def test_default_learns_on_fifty_sets(law, items, most, most_median):
 
 @pytest.mark.slow
 def test_recorded_files_are_current():
-    # Run `python -m analysis.learning.regret.recorded` after a change of that code.
-    for path in (recorded.LOSSES, recorded.CYCLES):
-        assert set(pd.read_csv(path)["code"]) == {recorded.code()}, path.name
+    # Run `python -m analysis.learning.random_sets` after a change of that code.
+    for path in random_sets.FILES:
+        assert set(pd.read_csv(path)["code"]) == {random_sets.code_hash()}, path.name
 
 
 def played_again(number, rules):
     """Play some rules on a set once more, beside what is written of them."""
-    written, _ = recorded.losses(recorded.SETS, recorded.HORIZON, recorded.SEED)
-    again, _ = random_sets.of_set(number, recorded.HORIZON, recorded.SEED, rules)
+    written, _ = random_sets.losses(random_sets.SETS, random_sets.HORIZON, random_sets.SEED)
+    again, _ = random_sets.of_set(number, random_sets.HORIZON, random_sets.SEED, rules)
     rows = written[(written.set == number) & written.rule.isin(rules)].reset_index(drop=True)
     assert set(rows.rule) == set(rules)
     pd.testing.assert_frame_equal(again, rows, rtol=1e-9)
@@ -96,9 +95,9 @@ def test_all_rules_come_out_as_written(number):
 
 
 def test_what_is_not_written_is_played():
-    assert recorded.is_recorded(3, recorded.HORIZON, recorded.SEED)
-    assert not recorded.is_recorded(3, 1000, recorded.SEED)
-    found, known = recorded.losses(2, 1000, 5)
-    again, sets = random_sets.losses(2, 1000, 5)
-    assert found.equals(again)
-    assert known.equals(sets)
+    assert random_sets.is_recorded(3, random_sets.HORIZON, random_sets.SEED)
+    assert not random_sets.is_recorded(3, 1000, random_sets.SEED)
+    found, known = random_sets.losses(2, 1000, 5)
+    again, sets = zip(*(random_sets.of_set(number, 1000, 5) for number in range(2)), strict=True)
+    assert found.equals(pd.concat(again, ignore_index=True))
+    assert known.equals(pd.concat(sets, ignore_index=True))
