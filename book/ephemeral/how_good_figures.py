@@ -90,7 +90,7 @@ def draw_random_sets(instances: pd.DataFrame) -> None:
     loss = 100 * loss.where(loss.abs() > EXACT, 0.0)
     share = 100 * np.arange(1, len(loss) + 1) / len(loss)
     exact, worst = is_optimal(instances).mean(), loss.max()
-    order = ", ".join(LABELS[name] for name in loss.mean().sort_values().index)
+    order = ", ".join(LABELS[name] for name in loss.mean().sort_values(kind="stable").index)
     bound = np.ceil(10 * worst["whittle"]) / 10
 
     def draw(figure: Figure) -> pd.DataFrame:

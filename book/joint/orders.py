@@ -250,7 +250,7 @@ def save_place_values(frame: pd.DataFrame) -> None:
     """Save at how many places the blind index earns most, and what more of them cost it."""
     means = estimate_means(frame, ["policy", "order", "places"])
     blind = means[(means["policy"] == "blind") & (means["order"] == "first come")]
-    top, last = blind.sort_values("reward").iloc[-1], blind.iloc[-1]
+    top, last = blind.sort_values("reward", kind="stable").iloc[-1], blind.iloc[-1]
     save_value("orders-places-best", int(top["places"]))
     save_value("orders-places-most", int(last["places"]))
     save_value("orders-places-top", float(top["reward"]))
@@ -297,7 +297,7 @@ def draw_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
     means = estimate_means(frame, ["policy", "order", "places"])
     lines = means.groupby(["order", "policy"], sort=False)
     blind = means[(means["policy"] == "blind") & (means["order"] == "first come")]
-    top = blind.sort_values("reward").iloc[-1]
+    top = blind.sort_values("reward", kind="stable").iloc[-1]
     last = blind.iloc[-1]
 
     def draw(figure: Figure) -> pd.DataFrame:

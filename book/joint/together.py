@@ -370,7 +370,7 @@ def draw_robots(frame: pd.DataFrame) -> None:
 
 def draw_orders(frame: pd.DataFrame) -> None:
     """Draw the reward of each order of indexing, the best first."""
-    ranked = frame.sort_values("reward", ascending=False)
+    ranked = frame.sort_values("reward", ascending=False, kind="stable")
     names = ranked["order"].map(ORDER_NAMES)
     error = [ranked["reward"] - ranked["low"], ranked["high"] - ranked["reward"]]
     gain = ranked["reward"].iloc[0] / frame.set_index("order").loc["first", "reward"] - 1

@@ -193,7 +193,7 @@ def save_shares(table: pd.DataFrame, arms: int) -> None:
         },
     )
     for kind in ("walk", "dense"):
-        worst = table[table.kind == kind].sort_values("share").iloc[-1]
+        worst = table[table.kind == kind].sort_values("share", kind="stable").iloc[-1]
         interval = (float(worst.low), float(worst.high))
         id = f"restart-any-arm-{kind}-most"
         save_value(id, float(worst.share), interval=interval, replications=arms)

@@ -225,7 +225,7 @@ def draw_level(
 def draw_sets(grid: Floats, index: Floats, critical: Floats) -> None:
     """Draw from which penalty on each state is passive."""
     states = np.arange(1, index.size + 1)
-    turning = ", ".join(str(x + 1) for x in np.argsort(index))
+    turning = ", ".join(str(x + 1) for x in np.argsort(index, kind="stable"))
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)

@@ -248,7 +248,7 @@ def draw_arm(arm: RestartArm) -> None:
 def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> None:
     """Draw the excess cost of each policy over the optimum on every system."""
     above = exact[list(NAMES)].div(exact.optimal, axis=0).sub(1).mul(100)
-    ranked = above.sort_values("index", ignore_index=True)
+    ranked = above.sort_values("index", kind="stable", ignore_index=True)
     places = np.arange(1, len(ranked) + 1)
     worst, tied = (round_up_percentage(above[name].max()) for name in ("index", "index_best"))
     least = np.floor(above.lowest.min())

@@ -72,7 +72,9 @@ def select_losses(small: pd.DataFrame) -> pd.DataFrame:
     greatest first.
     """
     loss = 100 * (small.index_best / small.myopic - 1)
-    return small.assign(loss=loss)[loss > 100 * DEARER].sort_values("loss", ascending=False)
+    return small.assign(loss=loss)[loss > 100 * DEARER].sort_values(
+        "loss", ascending=False, kind="stable"
+    )
 
 
 # Values and tables
@@ -322,7 +324,7 @@ def draw_bands(cells: pd.DataFrame, paths: int) -> None:
     shades = {size: COLOURS[j % len(COLOURS)] for j, size in enumerate(sizes)}
     pairs = list(product(sizes, budgets))
     printed = (printed_number("C-e34-lo"), printed_number("C-e34-hi"))
-    top = extent.reset_index().sort_values("max").iloc[-1]
+    top = extent.reset_index().sort_values("max", kind="stable").iloc[-1]
 
     def draw(figure: Figure) -> pd.DataFrame:
         (axis,) = add_panels(figure)

@@ -288,7 +288,7 @@ def draw_bands(systems: pd.DataFrame, instances: int) -> None:
     bands = compute_bands(systems)
     names, budgets = list(systems.kernel.unique()), list(systems.budget.unique())
     low = printed_number("C-e12-lo")
-    worst = bands.reset_index().sort_values("least").iloc[0]
+    worst = bands.reset_index().sort_values("least", kind="stable").iloc[0]
     tied_worst, tied_best = systems.alpha_worst.min(), systems.alpha_best.min()
 
     def draw(figure: Figure) -> pd.DataFrame:

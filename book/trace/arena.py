@@ -315,7 +315,7 @@ def compare_budgets(
 def tabulate_rules(table: pd.DataFrame, size: str) -> pd.DataFrame:
     """Format one budget for the page."""
     rows = table[(table["size"] == size) & (table["policy"] != "clairvoyant")]
-    rows = rows.sort_values("value", ascending=False)
+    rows = rows.sort_values("value", ascending=False, kind="stable")
     columns: dict[str, list[str]] = {
         "value": [
             format_interval(*row) for row in rows[["value", "low", "high"]].to_numpy().tolist()
@@ -334,7 +334,9 @@ def save_tables(table: pd.DataFrame, every: Mapping[str, Experiment]) -> None:
     """Save the values at all budgets side by side, and one table a budget."""
     values = table[table["policy"] != "clairvoyant"].set_index(["size", "policy"])
     values = values[["value", "low", "high"]]
-    ranked = values["value"].groupby("policy").mean().sort_values(ascending=False).index
+    ranked = (
+        values["value"].groupby("policy").mean().sort_values(ascending=False, kind="stable").index
+    )
     columns = {
         f"{experiment.budget} an hour": [
             format_interval(*values.loc[(size, name)].tolist()) for name in ranked

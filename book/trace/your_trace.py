@@ -183,7 +183,7 @@ def describe_visits(visits: pd.Series) -> str:
 
 def describe_rise(visited: pd.DataFrame) -> str:
     """Return a sentence on visits that rise with items, empty where they do not."""
-    ordered = visited.sort_values("items_per_day")
+    ordered = visited.sort_values("items_per_day", kind="stable")
     visits = ordered["visits_per_day"].to_numpy()
     rise = bool((np.diff(visits) >= -1e-9 * visits[1:]).all() and visits[-1] > visits[0])
     per_item = (ordered["visits_per_day"] / ordered["items_per_day"]).to_numpy()

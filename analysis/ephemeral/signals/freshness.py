@@ -140,7 +140,8 @@ def ping_probabilities(ping_rate: ArrayLike, importance: ArrayLike, budget: floa
     if rate.sum() <= budget:
         return np.ones_like(rate)
     # A page is followed always from the price m / rate down; each further one frees no more.
-    order = np.argsort(-np.divide(weight, rate, out=np.full_like(rate, np.inf), where=rate > 0))
+    worth = np.divide(weight, rate, out=np.full_like(rate, np.inf), where=rate > 0)
+    order = np.argsort(-worth, kind="stable")
     probability, remaining, weights = np.zeros_like(rate), budget, float(weight.sum())
     for rank, page in enumerate(order.tolist()):
         if remaining * weight[page] < weights * rate[page] or weights <= 0:
