@@ -74,6 +74,7 @@ def run_target(
         + target["tests"]
     )
     os.environ["NUMBA_CACHE_DIR"] = str(folder / "numba")
+    os.environ["WHOLE"] = "1"  # tests of which each commit has a sample, too
     os.environ["NUMBA_DISABLE_JIT"] = str(int(target.get("interpreted", False)))
     outcome, output = run_tests(command, TIME_LIMIT)
     if outcome != TestOutcome.SURVIVED:
