@@ -173,6 +173,7 @@ def assert_fetched_as_deserved(days, published, show, true_rate=lambda epoch: 8.
     assert 0.5 * deserved <= crawl(days, learner(), published, show)[0] <= 2 * deserved
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["two pins", "new ids, no dates", "new ids, changing dates"])
 def test_odd_listing_neither_starves_nor_feasts(kind):
     assert_fetched_as_deserved(30, same, LISTINGS[kind])

@@ -150,6 +150,7 @@ class LearnedAdvantage:
         return np.sort(np.argsort(-rank, kind="stable")[:budget])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("budget", [1, 4, 12])
 def test_learned_lagrangian_crawl_ranks_at_learned_price(budget, monkeypatch):
     """The price follows the rates; on some epochs the order is not that of Whittle's index."""

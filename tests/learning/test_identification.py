@@ -40,6 +40,7 @@ def test_index_from_two_ages():
         assert stable == pytest.approx(float(subsidy), rel=1e-12)
 
 
+@pytest.mark.sampled
 def test_two_ages_identify():
     """F2: m(b)/m(a) falls strictly from b/a to 1 as mu grows, for a < b."""
     with mpmath.workdps(600):

@@ -309,6 +309,7 @@ SPARSE = {
 """Three sources of less than an item's worth a crawl, and the first of four streams."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("items", [False, True])
 @pytest.mark.parametrize("name", SPARSE)
 def test_default_leaves_poor_starts(name, items):

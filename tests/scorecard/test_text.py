@@ -81,6 +81,7 @@ def test_any_words_in_a_figure_are_text(name):
     assert seen == f"source {clean_text(name)}".translate({0x2068: None, 0x2069: None})
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")
 def test_figure_with_odd_names_is_drawn(start_run):
     """Beside mathematics too, in the title, the legend and the tick labels."""

@@ -161,6 +161,7 @@ def test_maximal_ages_come_first(data):
         same_crawl(scheduler, reference)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("start", ["alike", "spread"])
 @pytest.mark.parametrize("costs", ["equal", "three", "all different"])
 def test_thousands_of_sources(start, costs):
@@ -409,6 +410,7 @@ def test_removed_source_keeps_number():
     assert scheduler.add(dear).tolist() == [4]
 
 
+@pytest.mark.sampled
 def test_memory_per_source():
     count = 1_000_000
     sources = many_sources(count)

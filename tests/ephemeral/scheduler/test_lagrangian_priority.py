@@ -179,6 +179,7 @@ class TunedSort(LagrangianSort):
         return chosen, rewards
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("factor", [0.6, 1.7])
 def test_tuned_price_is_that_of_full_sort(name, factor):

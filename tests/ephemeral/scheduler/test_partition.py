@@ -93,6 +93,7 @@ def unequal_costs(seed):
     return sources, part, float(rng.uniform(0.02, 1.1) * cost.sum())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seeds", [range(24), pytest.param(range(24, 324), marks=pytest.mark.slow)])
 def test_unequal_parts_match_one_scheduler(seeds):
     for seed in seeds:

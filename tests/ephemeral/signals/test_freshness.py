@@ -113,6 +113,7 @@ def relaxed_freshness(signals, budget):
     return min(dual(price) for price in np.geomspace(1, 1 / signals.sources.arrival_rate.min(), 60))
 
 
+@pytest.mark.sampled
 def test_freshness_policy_nears_relaxed_freshness():
     rng = np.random.default_rng(3)
     for _ in range(3):
