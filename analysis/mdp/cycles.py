@@ -62,13 +62,15 @@ def _evaluate(following: Ints, reward: Floats, eta: Floats, bias: Floats) -> Non
 
 def _is_on_cycle(following: Ints) -> Bools:
     """Return whether each state is on a cycle: the states where walks are after many steps."""
-    ahead, last = following, -1
+    ahead, states = following.copy(), np.arange(following.size)
     while True:
         reached = np.zeros(following.size, dtype=bool)
-        reached[ahead] = True
-        if (count := int(np.count_nonzero(reached))) == last:  # no more steps leave any of them
+        reached[ahead[states]] = True
+        fewer = np.flatnonzero(reached)
+        if fewer.size == states.size:  # each of them is reached again: no walk leaves its cycle
             return reached
-        ahead, last = ahead[ahead], count
+        states = fewer
+        ahead[states] = ahead[ahead[states]]  # twice as many steps
 
 
 def _mean(rewards: list[float]) -> float:
