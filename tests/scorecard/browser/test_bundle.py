@@ -6,13 +6,6 @@ from scorecard.browser import bundle, imports, runtime
 from scorecard.paths import BOOK
 from scorecard.running.notebooks import all_notebooks
 
-#: Pages whose runs in a browser have not been seen to end.
-NOT_TIMED = {
-    "arena",
-    "lagrangian-index",
-    "learners",
-    "newer-policies",
-}
 CANNOT = {"crawler": "connections", "listing": "connections"}
 
 
@@ -26,15 +19,13 @@ def test_pages_that_cannot_run_say_why():
 def test_every_listed_page_has_seconds_or_a_reason():
     trials = bundle.read_trials()
     assert trials.keys() <= all_notebooks().keys()  # a new page has no row yet
-    untimed = {page for page, row in trials.items() if not row["seconds"] + row["unavailable"]}
-    assert untimed == NOT_TIMED
     measured = ("profile", "seconds", "compared", "same", "differs")
     for row in trials.values():
         if row["unavailable"]:
             assert not any(row[column] for column in measured)
         else:
             assert row["profile"] == "quick"
-            assert float(row["seconds"] or 1) > 0
+            assert float(row["seconds"]) > 0
 
 
 def test_differing_bytes_have_a_reason():
