@@ -36,9 +36,8 @@ def _evaluate(following: Ints, reward: Floats, eta: Floats, bias: Floats) -> Non
     while (more := steps[entry]).any():
         steps += more
         entry = entry[entry]
-    smallest = np.zeros_like(
-        states
-    )  # state from which a cycle is entered here: the last one counts
+    # The smallest state of those whose walks enter a cycle at a state: the last one written stays.
+    smallest = np.zeros_like(states)
     smallest[entry[::-1]] = states[::-1]
     cyclic = np.flatnonzero(on_cycle)
     seen = np.zeros_like(on_cycle)

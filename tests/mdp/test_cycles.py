@@ -14,6 +14,29 @@ def test_equal_cycles_terminate():
     assert solution.residual < 1e-12
 
 
+@pytest.mark.parametrize("kind", ["any", "permutation", "long tail", "all fixed"])
+@pytest.mark.parametrize("states", [1, 2, 7, 64, 500])
+def test_only_policy_is_walked_to_its_cycle(kind, states):
+    """With one action the gain is the mean of the cycle that a walk, step by step, runs into."""
+    rng = np.random.default_rng([states, len(kind)])
+    following = {
+        "any": rng.integers(states, size=states),
+        "permutation": rng.permutation(states),
+        "long tail": np.maximum(np.arange(states) - 1, 0),
+        "all fixed": np.arange(states),
+    }[kind]
+    rewards = rng.normal(size=states)
+    for start in {0, states // 2, states - 1}:
+        walk = [start]
+        while (state := int(following[walk[-1]])) not in walk:
+            walk.append(state)
+        cycle = walk[walk.index(state) :]
+        solution, own = maximum_mean_cycle([following], [rewards], initial_state=start)
+        assert sorted(own) == sorted(cycle)
+        assert solution.gain == pytest.approx(rewards[cycle].mean(), abs=1e-13)
+        assert solution.residual < 1e-11
+
+
 def test_any_initial_policy():
     rng = np.random.default_rng(3)
     successors, rewards = rng.integers(9, size=(3, 9)), rng.random((3, 9))
