@@ -33,14 +33,11 @@ from analysis.ephemeral.index import h
 from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.lagrangian import PricedSources
 from analysis.ephemeral.scheduler import MEASURED
-from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.calendar import shares
-from analysis.ephemeral.scheduler.cluster import Cluster
-from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.loading import scheduler_from_parquet
-from analysis.ephemeral.scheduler.observed import ObservedScheduler
-from analysis.ephemeral.scheduler.partition import PartitionedScheduler
-from analysis.ephemeral.scheduler.pinged import PingedScheduler
+from analysis.ephemeral.scheduler.contents import ObservedScheduler, PingedScheduler
+from analysis.ephemeral.scheduler.core import Scheduler, scheduler_from_parquet
+from analysis.ephemeral.scheduler.partition import Cluster, PartitionedScheduler
+from analysis.ephemeral.scheduler.register import spread_ages
 from benchmarks._timing import best, row
 
 N, LARGE = 10_000_000, 100_000_000
@@ -357,7 +354,7 @@ def ping_row(count: int, epochs: int = 200, pings: int = 200_000) -> dict[str, A
         scheduler.crawl()
     arms, share = rng.integers(0, count, pings), np.full(pings, 0.2)
     ours, _ = best(lambda: scheduler.ping(arms, share), 5)
-    steady, level = scheduler._steady.tolist(), scheduler._level.tolist()
+    steady, level = scheduler._heap.steady.tolist(), scheduler._level.tolist()
     decay, jump = sources.decay.tolist(), (0.2 * sources.mean_utility).tolist()
     worth, due, epoch = scheduler.worth.tolist(), scheduler.due.tolist(), scheduler.epoch
     heap = [(when, arm) for arm, when in enumerate(due)]

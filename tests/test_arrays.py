@@ -19,7 +19,7 @@ from analysis.ephemeral import (
     four_sources,
 )
 from analysis.ephemeral.optimum.advice import FTVAPolicy
-from analysis.ephemeral.scheduler.observed import ObservedScheduler
+from analysis.ephemeral.scheduler.contents import ObservedScheduler
 from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from analysis.learning import (
     AgeBlindUcb,

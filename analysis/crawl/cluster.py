@@ -12,9 +12,10 @@ Two things can differ from a single process: a policy that learns fits its prior
 one process alone; and the first redirect to a host of another process fails, after which the two
 hosts belong to one process.
 
-The processes are actors on the workers of a Dask cluster (`analysis.ephemeral.scheduler.cluster`).
-If a worker dies, its process restarts on another one, from its ``JOBDIR`` and with its share of the
-epoch: items are delivered at least once, as by a single process.
+The processes are actors on the workers of a Dask cluster, as in
+`analysis.ephemeral.scheduler.partition`. If a worker dies, its process restarts on another one,
+from its ``JOBDIR`` and with its share of the epoch: items are delivered at least once, as by a
+single process.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from analysis.crawl.cluster_part import FetchingPart
 from analysis.crawl.fetching.hosts import host_of, plain_address
 from analysis.crawl.settings import crawl_settings, file_version, read_sources
 from analysis.crawl.store import began_before
-from analysis.ephemeral.scheduler.cluster import Actors
+from analysis.ephemeral.scheduler.partition import Actors
 
 # Assignment of hosts to processes, and division of the budget among the processes.
 

@@ -19,8 +19,8 @@ from .policies import (
 )
 from .relaxed import relaxed_bound, relaxed_problem
 from .rollout import RolloutPolicy
+from .scheduler.contents import PingedScheduler
 from .scheduler.core import Scheduler
-from .scheduler.pinged import PingedScheduler
 from .signals.index import signal_index
 from .signals.model import SignalBelief, Signals
 from .signals.reliability import Reliability

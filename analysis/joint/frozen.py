@@ -56,7 +56,7 @@ from analysis.checks import (
     check_positive,
     set_fields,
 )
-from analysis.ephemeral.scheduler.pages import queued_sources as queued_sources
+from analysis.ephemeral.scheduler.register import queued_sources as queued_sources
 from analysis.ephemeral.sources import Sources
 from analysis.joint.prices import ages_of, check_boolean
 

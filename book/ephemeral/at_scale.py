@@ -17,9 +17,9 @@ from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.relaxed import relaxed_bound
-from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.contents import ObservedScheduler
 from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.observed import ObservedScheduler
+from analysis.ephemeral.scheduler.register import spread_ages
 from analysis.ephemeral.sources import Sources, four_sources
 from scorecard import COLOURS, add_legend, add_panels, fold_names, ink, save_figure
 

@@ -15,8 +15,8 @@ from analysis.ephemeral.optimum.costs import simulate_costs
 from analysis.ephemeral.optimum.dual import dual_descent
 from analysis.ephemeral.policies import SingleSourcePolicy, WhittlePolicy
 from analysis.ephemeral.relaxed import relaxed_problem
-from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler, rewards
+from analysis.ephemeral.scheduler.register import spread_ages
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas

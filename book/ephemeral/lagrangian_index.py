@@ -27,7 +27,7 @@ from analysis.ephemeral.policies import (
 )
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.rollout import RolloutPolicy, follow
-from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.register import spread_ages
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.table import timetable

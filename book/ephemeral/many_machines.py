@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from analysis.arrays import Floats
 from analysis.ephemeral.relaxed import relaxed_bound, relaxed_problem
-from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler, rewards
 from analysis.ephemeral.scheduler.partition import PASS, PartitionedScheduler
+from analysis.ephemeral.scheduler.register import spread_ages
 from analysis.ephemeral.sources import Sources
 from analysis.results import Estimate
 from scorecard import COLOURS, add_legend, add_panels, save_figure, save_table

@@ -14,8 +14,8 @@ from analysis.checks import check_integer
 from analysis.ephemeral.instances import even_decay_sources, random_set
 from analysis.ephemeral.optimum.static import schedule_reward, spread_schedule
 from analysis.ephemeral.relaxed import due_ages, relaxed_bound, relaxed_problem
-from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.scheduler.register import spread_ages
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.guarantees import (

@@ -25,7 +25,7 @@ from analysis.ephemeral.instances import hard_sets, lognormal_sources, random_se
 from analysis.ephemeral.lagrangian import PricedSources
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.rollout import follow
-from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.register import spread_ages
 from tests.ephemeral.exact import ExactSources
 
 

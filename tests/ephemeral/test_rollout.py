@@ -16,7 +16,7 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.instances import hard_sets, random_sources
 from analysis.ephemeral.rollout import AGES, follow
-from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.register import spread_ages
 from tests.ephemeral.test_lagrangian import by_limit
 
 LOCKSTEP = by_limit([1.0, 1.0, 0.4999, 0.2501], [np.log(2.0), np.log(2.0), 25.0, 25.0])

@@ -58,7 +58,7 @@ from analysis.ephemeral import (
 from analysis.ephemeral.lagrangian import PricedSources
 from analysis.ephemeral.optimum.static import schedule_reward
 from analysis.ephemeral.relaxed import due_ages
-from analysis.ephemeral.scheduler.pages import queued_sources
+from analysis.ephemeral.scheduler.register import queued_sources
 from analysis.ephemeral.signals.index import one_ping_index, one_ping_reach
 from analysis.ephemeral.timetables.copies import (
     LONGEST_PERIOD,

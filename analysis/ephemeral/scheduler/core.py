@@ -12,7 +12,7 @@ The rules:
 
 * Sources below their minimal age (politeness: a crawl delay) are never crawled.
 * If pages have a price, the index of a source is at most the net value of its best crawl (see
-  `pages`), and a source whose crawls are worth less than their pages is crawled at its maximal age.
+  `register`), and a source whose crawls are worth less than their pages waits for its maximal age.
 * If pages join the queue of an engine, the index of a source is that of the value of its pages when
   they are indexed, at the length of the queue that was set last.
 * Sources at their maximal age come first, the longest overdue before the others.
@@ -25,7 +25,7 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
@@ -48,12 +48,12 @@ from analysis.ephemeral.lagrangian import crawl_price as solve_for_price
 from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.scheduler import calendar as buckets
 from analysis.ephemeral.scheduler import epoch as epoch_kernel
-from analysis.ephemeral.scheduler.admission import limits as check_limits
-from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.epoch import MARGIN, ROOM, Choice, Threshold, choose
-from analysis.ephemeral.scheduler.register import Now, Register, checked_engine
+from analysis.ephemeral.scheduler.register import Now, Register, checked_engine, spread_ages
+from analysis.ephemeral.scheduler.register import limits as check_limits
 from analysis.ephemeral.scheduler.state import read_state, write_state
 from analysis.ephemeral.sources import Sources
+from analysis.extras import missing_extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +81,7 @@ class Scheduler:
         Cost that an epoch may spend; the number of crawls if every crawl costs 1.
     ages : int or array_like of int, shape (N,), optional
         Epochs since the last crawl of each source, 1 at the epoch that follows it. By default
-        `admission.spread_ages` spreads them evenly over the epochs in which the sources fall due:
+        `register.spread_ages` spreads them evenly over the epochs in which the sources fall due:
         sources that begin at one age can stay in step, at a loss, for as long as anyone followed.
     min_age : int or array_like of int, shape (N,)
         Politeness: least number of epochs between two crawls of a source.
@@ -95,7 +95,8 @@ class Scheduler:
         set later. Takes 16 bytes a source.
     index_rate : float, optional
         Pages that an engine indexes per unit of time, first come first served, with no limit on the
-        queue. A page has its value when it is indexed (`pages.queued_sources`). 16 bytes a source.
+        queue. A page has its value when it is indexed (`register.queued_sources`). Takes 16 bytes a
+        source.
     queue : int
         Pages waiting at the engine; above 0 with an `index_rate` only.
     priority : {"whittle", "lagrangian"}
@@ -536,3 +537,78 @@ class Crawls(Protocol):
 def rewards(scheduler: Crawls, epochs: int) -> Floats:
     """Crawl for some epochs and return the expected reward of each; the scheduler advances."""
     return np.array([scheduler.crawl()[1].sum() for _ in range(epochs)])
+
+
+# Sources from a Parquet file. Each part of it becomes entries of the calendar and is then freed: a
+# table of all sources is never in memory.
+
+RATES = ("arrival_rate", "mean_utility", "decay_rate")
+AGES = {"age": "ages", "min_age": "min_age", "max_age": "max_age"}
+"""Columns that may be there, and the arguments of `Scheduler.add` that they become."""
+
+
+def scheduler_from_parquet(
+    path: str | PathLike[str],
+    budget: float,
+    *,
+    period: float = 1.0,
+    precision: str = "single",
+    rows: int = 2**19,
+) -> Scheduler:
+    """Read sources from a Parquet file and make a scheduler of them; they are numbered by row.
+
+    The file has the columns arrival_rate, mean_utility and decay_rate, and any of cost, age,
+    min_age and max_age; others, such as name, are not read. The budget is the cost that an epoch
+    may spend, the period T the time between two epochs; `rows` are read at a time. ValueError names
+    the file, the rows and the reason.
+    """
+    rows = check_integer("rows", rows, 1)
+    budget = check_positive("budget", budget)
+    period = check_positive("period", period)
+    check_choice("precision", precision, tuple(buckets.PRECISIONS))
+    scheduler = None
+    for first, total, columns in _parts(path, rows):
+        age_columns = {
+            name: columns.pop(column) for column, name in AGES.items() if column in columns
+        }
+        try:
+            sources = Sources(**columns, period=period)
+            share = budget * len(sources) / total  # of the budget, for the ages of this part
+            age_columns.setdefault(
+                "ages", spread_ages(sources, share, max_age=age_columns.get("max_age"))
+            )
+            if scheduler is None:
+                scheduler = Scheduler(sources, budget, **age_columns, precision=precision)
+                scheduler.reserve(total)
+            else:
+                scheduler.add(sources, **age_columns)
+        except ValueError as error:
+            last = first + len(columns["arrival_rate"]) - 1
+            raise ValueError(f"{path}, rows {first} to {last}: {error}") from None
+    if scheduler is None:
+        raise ValueError(f"{path} must hold at least one source, got none")
+    return scheduler
+
+
+def _parts(path: str | PathLike[str], rows: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield the first row of each part, the number of all rows, and the part's columns."""
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ModuleNotFoundError as error:
+        raise missing_extra(error, "tables") from None
+
+    try:
+        file = ParquetFile(path, memory_map=True)
+    except (OSError, ArrowInvalid) as error:
+        raise ValueError(f"{path}: {str(error).strip()}") from None
+    with file:
+        present = file.schema_arrow.names
+        if missing := [name for name in RATES if name not in present]:
+            raise ValueError(f"{path} must have a column {missing[0]}, got {', '.join(present)}")
+        chosen = [name for name in (*RATES, "cost", *AGES) if name in present]
+        first = 0
+        for batch in file.iter_batches(batch_size=rows, columns=chosen):
+            columns = {name: batch[name].to_numpy(zero_copy_only=False) for name in chosen}
+            yield first, file.metadata.num_rows, columns
+            first += batch.num_rows

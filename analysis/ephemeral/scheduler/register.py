@@ -3,39 +3,61 @@
 A source has an entry in the calendar (rates, last crawl, due age), a cost, limits on its age and,
 if pages have a price or join a queue, the value of its pages. Numbers start at 0; the number of a
 removed source is free until it is assigned again.
+
+*Prices of pages.* If a crawl takes all pages of its source and each page costs p, the value of a
+crawl at age k is r(k) = x_k - p Lambda T k, and the Whittle index is that of part I, but at most
+the largest r (see `analysis.joint.prices`). Per unit of cost, with limit = u*/C, m = mu T and
+n = Lambda T / C pages an epoch,
+
+    r(k)/C = limit (1 - e^{-m k}) - p n k,
+
+which is largest at the first k at which the content of one more epoch is worth at most its pages,
+limit e^{-m k} (1 - e^{-m}) <= p n.
+
+*A queue.* An engine indexes pages at exponential times of rate s, first come first served, the
+freshest of a crawl first, without limit on the queue, and a page has its value when it is indexed.
+Let delta = s / (s + mu), the share of its value that a page keeps during one indexing. A crawl at
+age k whose pages join a queue of q pages has the value
+
+    xi sum_{j>=1} delta^(q+j) P(the j-th most recent page is younger than k T)
+        = xi delta^(q+1) Lambda / mu' (1 - e^{-mu' k T}),    mu' = mu (1 + Lambda / (s + mu)):
+
+the age of the j-th most recent page has the gamma law of shape j and rate Lambda, and the sum over
+j of delta^(j-1) times its density is Lambda e^{-Lambda (1-delta) t}. So with a queue a source is
+equivalent to a source of utility xi delta^(q+1) and decay rate mu', with its index and cap. If all
+contents decay at one rate, delta^q is common to all, and q pages order the sources as a price of
+p / delta^q does. If rates differ, the order itself depends on q.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammainc
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_integers, check_number, check_positive
-from analysis.ephemeral.relaxed import due_ages_of
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_number,
+    check_positive,
+    check_rng,
+)
+from analysis.ephemeral.relaxed import due_ages, due_ages_of, relaxed_problem
 from analysis.ephemeral.scheduler import calendar as buckets
-from analysis.ephemeral.scheduler.admission import (
-    CHUNK,
-    costs_with,
-    limits,
-    limits_with,
-    load,
-    set_rates,
-    whole_numbers,
-)
+from analysis.ephemeral.scheduler.calendar import NEVER, Limits
 from analysis.ephemeral.scheduler.epoch import ROOM
-from analysis.ephemeral.scheduler.pages import (
-    caps,
-    fading_per_page,
-    pages_per_epoch,
-    queued_sources,
-)
 from analysis.ephemeral.scheduler.state import QueuedEngine, State
 from analysis.ephemeral.sources import Sources
 
 Numbers = NDArray[np.int64]
+CHUNK = 2**16
+"""Sources that are added, or read, at a time."""
 
 
 class Now(NamedTuple):
@@ -71,7 +93,7 @@ class Register:
         crawl_price: float | None = None,
     ) -> None:
         self.calendar = buckets.empty_calendar(precision)
-        self.limits = buckets.Limits(np.empty(0, np.int32), np.empty(0, np.int32))
+        self.limits = Limits(np.empty(0, np.int32), np.empty(0, np.int32))
         self.cost = cost
         self.size = self.total = 0
         self._price, self._engine, self.crawl_price = price, engine, crawl_price
@@ -204,7 +226,7 @@ class Register:
         """Remove sources, by number."""
         gone = self._take_out(numbers, now)
         if self.limits.most.size:
-            self.limits.most[gone["number"]] = buckets.NEVER
+            self.limits.most[gone["number"]] = NEVER
         self.size -= gone.size
 
     def rerate(self, numbers: ArrayLike, sources: Sources, budget: float, now: Now) -> None:
@@ -320,3 +342,168 @@ def checked_engine(index_rate: float | None, queue: int) -> QueuedEngine | None:
         return None
     rate = check_positive("index_rate", index_rate)
     return QueuedEngine(rate, queue)
+
+
+# Initial ages, limits and costs of new sources
+
+
+def spread_ages(
+    sources: Sources,
+    budget: float,
+    rng: Rng = None,
+    *,
+    subsidy: float | None = None,
+    max_age: int | ArrayLike | None = None,
+) -> NDArray[np.int64]:
+    """Return ages spread as they are in the long run, so that no sources begin in step.
+
+    They are uniform between 1 and the age at which the relaxed problem crawls the source, or its
+    maximal age, shape (N,): drawn, or without a generator evenly spaced (multiples of the golden
+    ratio), so that also neighbours and copies begin at different ages. The due ages are those at
+    the `subsidy`, by default that of the relaxed problem.
+    """
+    size = len(sources)
+    if subsidy is None:
+        sampled = sources
+        if size > CHUNK:
+            sampled = sources.subset(np.linspace(0, size - 1, CHUNK).astype(np.int64))
+        share = float(sampled.cost.sum() / sources.cost.sum())
+        budget = min(budget, float(sources.cost.sum()))
+        subsidy = relaxed_problem(sampled, min(budget * share, float(sampled.cost.sum()))).subsidy
+    due = np.minimum(due_ages(sources, subsidy), np.ceil(10.0 / sources.decay))
+    due = np.minimum(due, NEVER if max_age is None else np.maximum(max_age, 1))
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    fraction = np.arange(1, size + 1) * golden % 1.0 if rng is None else check_rng(rng).random(size)
+    return 1 + np.floor(fraction * due).astype(np.int64)
+
+
+def set_rates(entries: NDArray[np.void], sources: Sources) -> None:
+    """Write the rates of sources, as the index uses them, into entries of the calendar.
+
+    ValueError if single precision cannot hold a rate.
+    """
+    for name, rate in (("limit", sources.u_star / sources.cost), ("decay", sources.decay)):
+        with np.errstate(over="ignore", under="ignore"):
+            entries[name] = rate
+        stored = entries[name]
+        bad = ~np.isfinite(stored) | ((rate > 0) & (stored < np.finfo(stored.dtype).tiny))
+        if bad.any():
+            what = "u*/C" if name == "limit" else "mu T"
+            raise ValueError(
+                f"sources must have {what} in the range of {stored.dtype}, got {rate[bad][0]:g}"
+            )
+
+
+def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:
+    """Return checked integers of at least `low`, one for all sources or `count` of them."""
+    array = np.atleast_1d(check_array(name, values))
+    if array.shape not in {(1,), (count,)}:
+        raise ValueError(f"{name} must be one number or have shape ({count},), got {array.shape}")
+    bad = (array < low) | (array > NEVER) | (array != np.floor(array))
+    if bad.any():
+        raise ValueError(f"{name} must be an integer in [{low}, {NEVER}], got {array[bad][0]:g}")
+    return array.astype(np.int32)
+
+
+def limits(min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int) -> Limits:
+    """Return checked minimal and maximal ages; `most` is empty if there are no maximal ages."""
+    least = whole_numbers("min_age", min_age, count, 0)
+    if max_age is None:
+        return Limits(least, np.empty(0, np.int32))
+    most = whole_numbers("max_age", max_age, count, 1)
+    if (above := least > most).any():
+        pair = [np.broadcast_to(ages, above.shape)[above][0] for ages in (least, most)]
+        raise ValueError(f"min_age must not be above max_age, got {pair[0]} and {pair[1]}")
+    return Limits(least, most)
+
+
+def limits_with(have: Limits, total: int, numbers: Numbers, changed: Limits) -> Limits:
+    """Return the limits of all `total` sources after those of some, new or old, have changed.
+
+    Minimal ages stay one number while they are all equal; maximal ages stay empty while there are
+    none.
+    """
+    same = np.unique(np.append(have.least, changed.least))
+    least = same if same.size == 1 else _merge(have.least, total, numbers, changed.least, 0)
+    if have.most.size or changed.most.size:
+        return Limits(least, _merge(have.most, total, numbers, changed.most, NEVER))
+    return Limits(least, have.most)
+
+
+def costs_with(costs: Floats, total: int, numbers: Numbers, changed: Floats) -> Floats:
+    """Return the costs, one for all `total` sources or one each, after a change of some."""
+    if costs.size == 1 and (changed == costs[0]).all():
+        return costs
+    return changed if total == 0 else _merge(costs, total, numbers, changed, 0)
+
+
+def _merge(have: Any, total: int, numbers: Numbers, changed: Any, missing: int) -> Any:
+    """Return one entry a number, after a change of some; none at all are `missing`."""
+    merged = np.full(max(total, int(numbers.max()) + 1), missing, have.dtype)
+    merged[:total] = have if have.size else missing
+    merged[numbers] = changed if changed.size else missing
+    return merged
+
+
+def load(cost: Floats, most: NDArray[np.int32]) -> float:
+    """Return the cost per epoch that maximal ages require, from costs and ages by number."""
+    if most.size == 0:
+        return 0.0
+    return float(np.where(most < NEVER, cost / most, 0.0).sum())
+
+
+# Prices of pages, and queues
+
+
+def pages_per_epoch(sources: Sources) -> Floats:
+    """Return the pages of an epoch per unit of crawl cost, shape (N,)."""
+    return sources.arrival_rate * sources.period / sources.cost
+
+
+def queued_sources(sources: Sources, index_rate: float, queue: int = 0) -> Sources:
+    """Return the sources that are equivalent to these with the queue of an engine without limit.
+
+    The engine indexes s = `index_rate` pages per unit of time, first come first served and the
+    freshest of a crawl first; `queue` is q, the pages waiting. The content of the result at an age
+    is the value of the pages of a crawl when they are indexed. ValueError if an argument is out of
+    range.
+
+    >>> seen = queued_sources(Sources([1.0], [1.0], [1.0]), 1.0, 2)
+    >>> seen.mean_utility.round(3).tolist(), seen.decay_rate.tolist()
+    ([0.125], [1.5])
+    """
+    check_kind("sources", sources, Sources)
+    rate = check_positive("index_rate", index_rate)
+    waits = 1.0 + check_integer("queue", queue, 0)
+    return Sources(
+        sources.arrival_rate,
+        sources.mean_utility * np.exp(waits * fading_per_page(sources, rate)),
+        sources.decay_rate * (1.0 + sources.arrival_rate / (rate + sources.decay_rate)),
+        sources.cost,
+        sources.period,
+    )
+
+
+def fading_per_page(sources: Sources, index_rate: float) -> Floats:
+    """Return log delta, the log of the value that a page keeps during one indexing, shape (N,)."""
+    return -np.log1p(sources.decay_rate / index_rate)
+
+
+def caps(limit: Floats, decay: Floats, pages: Floats, price: float) -> Floats:
+    """Return the largest index of each source at a price of pages, shape (N,).
+
+    `limit` is u*/C, `decay` mu T, and `pages` the pages per epoch and unit of cost. The result is
+    negative where no crawl is worth its pages.
+    """
+    limit, decay = limit.astype(float), decay.astype(float)
+    owed = price * pages
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # fades: how far a page fades until it is worth its price
+        fades = np.log(limit * decay) - np.log(owed)
+        last = (fades + np.log(-np.expm1(-decay) / decay)) / decay
+        age = np.maximum(np.ceil(last), 1.0)
+        y = decay * age
+        # 1 - e^{-y} - y e^{-fades} as a sum of positive terms, where it is not in the fall
+        early = gammainc(2.0, y) + y * np.exp(-y) * -np.expm1(-np.maximum(fades - y, 0.0))
+        best = np.where(y < fades, limit * early, -limit * np.expm1(-y) - owed * age)
+    return np.where(owed == 0.0, limit, np.where(limit == 0.0, -owed, best))

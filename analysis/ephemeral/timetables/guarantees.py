@@ -25,7 +25,6 @@ from scipy.optimize import linprog, minimize_scalar
 from analysis.checks import check_integer, check_kind, check_number, check_whole
 from analysis.ephemeral.relaxed import age_limits, due_ages
 from analysis.ephemeral.sources import Sources, check_unit_costs
-from analysis.ephemeral.timetables.grid import least_prime
 
 
 def chord_loss(ratio: float) -> float:
@@ -68,6 +67,16 @@ def _loss_at(p: float, ratio: float) -> tuple[float, float]:
         lambda gap: -loss(gap), bounds=(p, ratio * p), method="bounded", options={"xatol": 1e-10}
     )
     return float(-optimum.fun), float(optimum.x) / p
+
+
+def least_prime(number: int) -> int:
+    """Return the least prime factor of a whole number of at least 2."""
+    factor = 2
+    while factor * factor <= number:
+        if number % factor == 0:
+            return factor
+        factor += 1
+    return number
 
 
 def waste(odd_parts: Sequence[int]) -> float:

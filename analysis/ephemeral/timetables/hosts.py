@@ -24,8 +24,7 @@ from analysis.arrays import Floats, Ints, read_only_arrays
 from analysis.display import brief
 from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.choice import Choice, choose
-from analysis.ephemeral.timetables.grid import powers_of_two
+from analysis.ephemeral.timetables.gaps import Choice, choose, powers_of_two
 from analysis.ephemeral.timetables.packing import disjoint, entries_of, pack
 
 _BISECTIONS = 100

@@ -41,8 +41,7 @@ from numpy.typing import ArrayLike
 from analysis.arrays import Floats, Ints
 from analysis.checks import check_array, check_integer, check_integers, check_whole
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.choice import Choice
-from analysis.ephemeral.timetables.grid import Families, load
+from analysis.ephemeral.timetables.gaps import Choice, Families, load
 
 
 def reverse(numbers: Ints, digits: int) -> Ints:
@@ -79,7 +78,7 @@ def pack(gaps: ArrayLike, budget: int) -> tuple[Ints, Ints]:
     counts = np.zeros((families.odd.size, digits + 1), np.int64)
     np.add.at(counts, (family, level), 1)
     opened = np.zeros_like(counts)
-    need = load(counts, families.odd, families.prime, families.parent, digits, opened)
+    need = load(counts, families, digits, opened)
     if need > budget << digits:
         raise ValueError(
             f"gaps must take at most the budget of {budget} crawls an epoch, got "

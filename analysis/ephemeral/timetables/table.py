@@ -5,7 +5,7 @@ between two neighbouring gaps. `timetable` finds gaps and phases; what the timet
 lose at most follows from `guarantees.bound_at_price`.
 
 *Construction of a timetable: gaps from a grid, phases from a packing, and a bound.* The gaps solve
-the relaxed problem over a grid (`analysis.ephemeral.timetables.choice`), phases come from a packing
+the relaxed problem over a grid (`analysis.ephemeral.timetables.gaps`), phases come from a packing
 in which no epoch has more crawls than the budget (`analysis.ephemeral.timetables.packing`), and of
 several grids the best is taken.
 
@@ -31,7 +31,7 @@ from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation, check_ages
 from analysis.ephemeral.relaxed import age_limits, relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.choice import best_power_of_two, check_odd_parts, choose, grids
+from analysis.ephemeral.timetables.gaps import best_power_of_two, check_odd_parts, choose, grids
 from analysis.ephemeral.timetables.guarantees import bound_at_price
 from analysis.ephemeral.timetables.hosts import (
     Hosts,

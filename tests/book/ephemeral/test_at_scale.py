@@ -6,7 +6,7 @@ import pytest
 
 from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.scheduler import MEASURED
-from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.register import spread_ages
 from book.ephemeral.at_scale import (
     collect_pass_values,
     compare_observed_with_ages,

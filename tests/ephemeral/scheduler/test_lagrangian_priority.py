@@ -16,9 +16,9 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.instances import lognormal_sources, random_sources
 from analysis.ephemeral.lagrangian import PricedSources
-from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import IDLE
 from analysis.ephemeral.scheduler.partition import PartitionedScheduler
+from analysis.ephemeral.scheduler.register import spread_ages
 from tests.ephemeral.scheduler.test_core import FullSort, same_crawl
 
 

@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from analysis.ephemeral import Sources, relaxed_problem, timetable
-from analysis.ephemeral.timetables.choice import choose
-from analysis.ephemeral.timetables.grid import multiples
+from analysis.ephemeral.timetables.gaps import choose, multiples
 from analysis.ephemeral.timetables.guarantees import chord_loss
 from analysis.ephemeral.timetables.packing import assign_phases, pack, pack_shared
 from tests.ephemeral.timetables.cases import (

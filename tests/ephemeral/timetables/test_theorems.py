@@ -12,8 +12,12 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources, bound_at_price, whittle_index_at_age
-from analysis.ephemeral.timetables.choice import best_power_of_two, choose
-from analysis.ephemeral.timetables.grid import multiples, relative_grid_index
+from analysis.ephemeral.timetables.gaps import (
+    best_power_of_two,
+    choose,
+    multiples,
+    relative_grid_index,
+)
 from analysis.ephemeral.timetables.guarantees import chosen_base_loss
 from tests.ephemeral.timetables.cases import value_of_linear_program
 

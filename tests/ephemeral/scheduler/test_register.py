@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.ephemeral import Scheduler, Sources, four_sources
-from analysis.ephemeral.scheduler.pages import caps, pages_per_epoch, queued_sources
 from analysis.ephemeral.scheduler.partition import PartitionedScheduler
+from analysis.ephemeral.scheduler.register import caps, pages_per_epoch, queued_sources
 from analysis.joint import Engine, frozen_index, frozen_reward, priced_index
 from tests.ephemeral.scheduler.test_core import (
     FullSort,
