@@ -67,7 +67,6 @@ from analysis.ephemeral.timetables.copies import (
     whole,
 )
 from analysis.results import NotConverged
-from tests.ephemeral.timetables import families as of_timetables
 from tests.families import Slow
 
 DECAYS = (1e-100, 1e-14, 1e-10, 1e-3, 0.5, 5.0, 1e3, 1e100)
@@ -968,7 +967,6 @@ FAMILIES = {
     "Scheduler.queue": on_sets(queued_crawls),
     "Signals, SignalBelief": {"extremes": signals_in_extremes},
     "Sources": {"decays of 200 decades": contents_of_sources, "out of range": sources_out_of_range},
-    **{name: rows for name, rows in of_timetables.FAMILIES.items() if name != "timetable"},
     "Utility": {"second moments": moments_of_utilities},
     "bound_at_price": {
         **on_sets(prices, "decay 1e-14", "joint decay 1e-10"),
@@ -1001,7 +999,6 @@ FAMILIES = {
         "extremes": stochastic_in_extremes,
     },
     "timetable": {
-        **of_timetables.FAMILIES["timetable"],
         **on_sets(timetables),
         **{f"hosts, {name}": check for name, check in on_sets(hosts_of).items()},
     },

@@ -22,7 +22,7 @@ from book.trace.arena import (
     simulate_hourly_visits,
 )
 from book.trace.shared import load_trace
-from tests.ephemeral.timetables.cases import value_of_linear_program
+from tests.ephemeral.timetables.test_table import value_of_linear_program
 
 OWN = str(Path(__file__).parent.parent / "book" / "tables" / "four-feeds.csv")
 

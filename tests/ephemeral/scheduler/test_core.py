@@ -546,19 +546,6 @@ def test_bytes_a_source(precision, size):
     assert (many.nbytes - few.nbytes) / 40_000 == pytest.approx(size, abs=0.1)
 
 
-def test_a_saved_state_keeps_its_precision(tmp_path):
-    least = np.arange(300) % 5
-    scheduler = Scheduler(many_sources(300), 7, precision="single", min_age=least)
-    for _ in range(30):
-        scheduler.crawl()
-    scheduler.save(tmp_path / "state.npz")
-    again = Scheduler.load(tmp_path / "state.npz")
-    for _ in range(30):
-        for one, other in zip(scheduler.crawl(), again.crawl(), strict=True):
-            np.testing.assert_array_equal(np.sort(one), np.sort(other))
-    assert again.nbytes < Scheduler(many_sources(300), 7, min_age=least).nbytes
-
-
 @pytest.mark.parametrize(
     ("rate", "decay", "what"),
     [(1e39, 1.0, "u"), (1e-39, 1.0, "u"), (1e-40, 1e-40, "mu T")],

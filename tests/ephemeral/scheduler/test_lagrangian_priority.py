@@ -111,19 +111,6 @@ def test_sources_can_be_changed():
         same_crawl(scheduler, reference)
 
 
-@pytest.mark.parametrize("precision", ["double", "single"])
-def test_state_can_be_saved(precision, tmp_path):
-    scheduler = Scheduler(random_sources(90, 13), 7, priority="lagrangian", precision=precision)
-    for _ in range(40):
-        scheduler.crawl()
-    scheduler.save(tmp_path / "state.npz")
-    again = Scheduler.load(tmp_path / "state.npz")
-    assert again.crawl_price == scheduler.crawl_price
-    for _ in range(40):
-        one, other = scheduler.crawl()[0], again.crawl()[0]
-        assert sorted(one) == sorted(other)
-
-
 def test_demand_counts_the_ranks():
     sources = random_sources(80, 14)
     scheduler = Scheduler(sources, 6, 9, priority="lagrangian")
@@ -138,6 +125,7 @@ def test_demand_counts_the_ranks():
         ({"priority": "best"}, "priority"),
         ({"crawl_price": 1.0}, "crawl_price"),
         ({"priority": "lagrangian", "crawl_price": -1.0}, "crawl_price"),
+        ({"priority": "lagrangian", "crawl_price": np.nan}, "crawl_price"),
         ({"priority": "lagrangian", "price": 0.1}, "priority"),
         ({"priority": "lagrangian", "index_rate": 2.0}, "priority"),
         ({"tune_price": True}, "tune_price"),
@@ -147,6 +135,9 @@ def test_demand_counts_the_ranks():
 def test_wrong_priorities_are_refused(options, name):
     with pytest.raises(ValueError, match=name):
         Scheduler(four_sources(), 1, **options)
+    if not {"index_rate", "tune_price"} & options.keys():
+        with pytest.raises(ValueError, match=name):
+            PartitionedScheduler(four_sources(), [0, 0, 1, 1], 2, **options)
 
 
 def test_price_needs_its_priority():
@@ -226,20 +217,6 @@ def test_tuned_policy_and_scheduler_agree():
     assert scheduler.crawl_price == pytest.approx(policy.price, rel=1e-9)
 
 
-def test_saved_state_keeps_tuning(tmp_path):
-    sources = random_sources(90, 18)
-    options = {"priority": "lagrangian", "crawl_price": 1.0, "tune_price": True}
-    scheduler = Scheduler(sources, 7, **options)
-    for _ in range(70):
-        scheduler.crawl()
-    scheduler.save(tmp_path / "state.npz")
-    again = Scheduler.load(tmp_path / "state.npz")
-    for _ in range(120):
-        assert sorted(scheduler.crawl()[0]) == sorted(again.crawl()[0])
-        assert scheduler.crawl_price == again.crawl_price
-    assert scheduler.crawl_price != 1.0
-
-
 @pytest.mark.parametrize("parts", [2, 5])
 def test_parts_crawl_as_full_sort(parts):
     """Where costs differ the coordinator finds the very sources that one machine would crawl."""
@@ -279,20 +256,6 @@ def test_parts_share_one_price():
                 rewards[i] += earned.sum()
     np.testing.assert_allclose(visits[1], visits[0], rtol=0.01)
     assert rewards[1] == pytest.approx(rewards[0], rel=5e-4)
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"priority": "best"}, "priority"),
-        ({"crawl_price": 1.0}, "crawl_price"),
-        ({"priority": "lagrangian", "crawl_price": np.nan}, "crawl_price"),
-        ({"priority": "lagrangian", "price": 0.1}, "priority"),
-    ],
-)
-def test_wrong_priorities_of_parts_are_refused(options, name):
-    with pytest.raises(ValueError, match=name):
-        PartitionedScheduler(four_sources(), [0, 0, 1, 1], 2, **options)
 
 
 @pytest.mark.parametrize("end", ["smallest_subsidy", "subsidy"])

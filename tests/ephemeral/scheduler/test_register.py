@@ -217,22 +217,6 @@ def test_moving_queue_at_scale():
         age[numbers] = 1
 
 
-@pytest.mark.parametrize("precision", ["double", "single"])
-def test_a_saved_state_keeps_its_queue(tmp_path, precision):
-    scheduler = Scheduler(
-        many_sources(400), 12, price=0.1, index_rate=90.0, queue=40, precision=precision
-    )
-    for _ in range(30):
-        scheduler.crawl()
-    scheduler.save(tmp_path / "state.npz")
-    again = Scheduler.load(tmp_path / "state.npz")
-    assert again.queue == 40
-    for queue in (40, 0, 500, 500, 13):
-        scheduler.queue = again.queue = queue
-        for one, other in zip(scheduler.crawl(), again.crawl(), strict=True):
-            np.testing.assert_array_equal(np.sort(one), np.sort(other))
-
-
 def test_fast_engine_changes_nothing():
     sources = many_sources(500)
     plain, queued = Scheduler(sources, 20), Scheduler(sources, 20, index_rate=1e15, queue=100)
@@ -284,22 +268,6 @@ def test_demand_counts_by_the_capped_index():
     )
     for subsidy in (0.0, 0.01, 0.3, 2.0, 50.0):
         assert scheduler.demand(subsidy) == np.count_nonzero(index >= subsidy)
-
-
-@pytest.mark.parametrize("precision", ["double", "single"])
-def test_a_saved_state_keeps_its_price(tmp_path, precision):
-    scheduler = Scheduler(many_sources(500), 12, price=0.4, precision=precision, max_age=90)
-    for _ in range(40):
-        scheduler.crawl()
-    scheduler.remove([7])
-    scheduler.save(tmp_path / "state.npz")
-    again = Scheduler.load(tmp_path / "state.npz")
-    assert again.price == 0.4
-    for epoch in range(60):
-        if epoch == 30:
-            scheduler.price = again.price = 0.05
-        for one, other in zip(scheduler.crawl(), again.crawl(), strict=True):
-            np.testing.assert_array_equal(np.sort(one), np.sort(other))
 
 
 def test_missing_price_cannot_be_set():

@@ -11,6 +11,7 @@ import pytest
 
 from analysis.ephemeral import Scheduler, Sources
 from analysis.ephemeral.scheduler import state as state_of
+from tests.ephemeral.scheduler.test_core import many_sources
 
 
 def some_scheduler(seed=0, size=60, *, costs=True, **limits):
@@ -180,17 +181,45 @@ def test_every_array_is_checked_by_itself(tmp_path, name, change, message):
         Scheduler.load(path)
 
 
-def test_state_keeps_settings(tmp_path):
-    scheduler = some_scheduler(min_age=15, max_age=30)
-    scheduler.budget = 3.5
+KINDS = {
+    "plain": {},
+    "limits on ages": {"min_age": np.arange(400) % 5, "max_age": 90},
+    "price of pages": {"price": 0.4, "max_age": 90},
+    "queue": {"price": 0.1, "index_rate": 90.0, "queue": 40},
+    "lagrangian": {"priority": "lagrangian"},
+    "tuned": {"priority": "lagrangian", "crawl_price": 1.0, "tune_price": True},
+}
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_loaded_scheduler_crawls_the_same(kind, precision, tmp_path):
+    sources = many_sources(400, cost=1.0 if "page" in kind else np.arange(400) % 3 + 1.0)
+    scheduler = Scheduler(sources, 12, precision=precision, **KINDS[kind])
+    for _ in range(70):
+        scheduler.crawl()
+    scheduler.remove([7])
+    scheduler.budget = 11.5
     scheduler.save(tmp_path / "state.npz")
     scheduler.save(tmp_path / "state.npz")
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.npz"]
     again = Scheduler.load(tmp_path / "state.npz")
-    assert (again.budget, again.epoch, len(again)) == (3.5, 20, 58)
+    assert (again.budget, again.epoch, len(again)) == (11.5, 70, 399)
+    assert again._register.calendar.pool.dtype == scheduler._register.calendar.pool.dtype
     np.testing.assert_array_equal(again.ages, scheduler.ages)
-    assert crawls(again, 40) == crawls(scheduler, 40)
-    assert again.add(Sources([1.0], [1.0], [1.0])).tolist() == [60]
+    for epoch in range(120):
+        if epoch == 40 and "price" in KINDS[kind]:
+            scheduler.price = again.price = 0.05
+        if epoch in (50, 60) and "queue" in KINDS[kind]:
+            scheduler.queue = again.queue = 10 * epoch
+        crawls = [scheduler.crawl(), again.crawl()]
+        (numbers, rewards), (same, same_rewards) = crawls
+        np.testing.assert_array_equal(np.sort(numbers), np.sort(same))
+        np.testing.assert_array_equal(rewards[np.argsort(numbers)], same_rewards[np.argsort(same)])
+        for name in ("price", "queue", "crawl_price"):
+            assert getattr(again, name) == getattr(scheduler, name)
+    assert kind != "tuned" or scheduler.crawl_price != 1.0
+    assert again.add(Sources([1.0], [1.0], [1.0])).tolist() == [400]
 
 
 def test_wrong_budget_keeps_state(tmp_path):

@@ -1,15 +1,28 @@
 """Phases by brute force over the hyperperiod, and the thresholds that no packing can pass."""
 
-from math import lcm
+from itertools import combinations, product
+from math import gcd, lcm
 
 import numpy as np
 import pytest
 
 from analysis.ephemeral.timetables.guarantees import waste
 from analysis.ephemeral.timetables.packing import disjoint, insert, pack, pack_shared, reverse
-from tests.ephemeral.timetables.cases import phases_exist
 
 FAMILIES = ([1], [1, 3], [1, 3, 5, 7], [1, 3, 9, 27], [1, 3, 5, 9, 15, 25])
+
+
+def phases_exist(gaps, budget):
+    """Tell by trying all phases whether constant gaps fit, the load of every epoch counted."""
+    period = lcm(*gaps)
+    epochs = np.arange(period)
+    for phases in product(*(range(gap) for gap in gaps[1:])):
+        load = (epochs % gaps[0] == 0).astype(int)
+        for gap, phase in zip(gaps[1:], phases, strict=True):
+            load += epochs % gap == phase
+        if load.max() <= budget:
+            return True
+    return False
 
 
 def loads(gap, phase, channel, channels):
@@ -70,6 +83,11 @@ def test_powers_of_two_fill_budget():
         gaps = rng.permutation([k for k in gaps if k <= 2**14] or [1])
         channel, phase = pack(gaps, 3)
         assert loads(gaps, phase, channel, 3).max() == 1
+        if sum(1 / gaps) == 3:
+            with pytest.raises(ValueError, match="gaps"):
+                pack([*gaps, 2**40], 3)
+    channel, phase = pack([2**40] * 2, 1)
+    assert disjoint(channel, [2**40] * 2, phase)
 
 
 @pytest.mark.parametrize(
@@ -129,17 +147,22 @@ def test_reversal_of_digits():
         assert reverse(numbers, digits).tolist() == [int(t, 2) for t in text]
 
 
-def test_half_channel_is_wasted():
-    """Every second class of 2^6 is free: no class of a shorter gap is, until entries move."""
-    gaps = np.full(64, 64)
+@pytest.mark.parametrize("exponent", [1, 4, 6, 7])
+def test_half_channel_is_wasted(exponent):
+    """Every second class of 2^j is free: no class of a shorter gap is, until entries move."""
+    width = 2**exponent
+    gaps = np.full(width, width)
     channel, phase = pack(gaps, 1)
-    kept = phase < 32  # of each pair of classes mod 64 that make up one mod 32, one stays
-    channels, phases = insert(channel[kept], gaps[kept], phase[kept], 1, 2)
-    every = np.append(gaps[kept], 2)
-    assert loads(every, phases, channels, 1).max() == 1
-    moved = (phases[:-1] != phase[kept]).sum()
-    assert moved / 64 <= (6 - 1) / 2
-    assert moved > 0
+    kept = phase < width // 2  # of each pair of classes that make up one of half the gap, one stays
+    for new in (2, width, 2**40):
+        channels, phases = insert(channel[kept], gaps[kept], phase[kept], 1, new)
+        rows = list(zip([*gaps[kept].tolist(), new], phases.tolist(), strict=True))
+        assert not channels.any()
+        assert not any((r - s) % gcd(k, m) == 0 for (k, r), (m, s) in combinations(rows, 2))
+        moved = (phases[:-1] != phase[kept]).sum()
+        if new == 2:
+            assert moved / width <= (exponent - 1) / 2
+        assert (moved > 0) == (new < width)
 
 
 def test_what_cannot_be_packed_is_refused():

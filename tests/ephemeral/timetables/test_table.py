@@ -1,31 +1,98 @@
 """Timetables: gaps, loads and rewards by brute force, optimum by a linear program, and bounds."""
 
-from math import lcm
+import io
+import subprocess
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from math import gcd, lcm
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linprog
 
 from analysis.ephemeral import (
+    Observation,
     Sources,
     bound_at_price,
     four_sources,
-    optimal_cycle,
     relaxed_problem,
     simulate,
     timetable,
 )
-from analysis.ephemeral.instances import random_set
-from analysis.ephemeral.timetables.guarantees import chord_loss, guaranteed_loss, odd_below
-from tests.ephemeral.timetables.cases import (
-    bound_of_real_gaps,
-    crawl_times,
-    gaps_around,
-    random_case,
-    value_of_linear_program,
-)
 
 LONGEST = 2**14  # hyperperiods that are enumerated
+
+
+def random_case(seed):
+    """Sources of like or very different rates, some worth nothing, and a budget."""
+    rng = np.random.default_rng([29, seed])
+    size = int(rng.choice([1, 2, 3, 4, 5, 8, 20, 60]))
+    spread = float(rng.choice([0.0, 0.3, 1.0, 2.0]))
+    sources = Sources(
+        rng.lognormal(0, spread, size) * (rng.random(size) > 0.1),
+        rng.lognormal(0, spread / 2, size),
+        rng.lognormal(-1, spread, size),
+    )
+    return sources, int(rng.integers(1, size + 1))
+
+
+def value_of_linear_program(content, gaps, budget):
+    """Largest reward of frequencies of gaps whose sum is the budget, by HiGHS.
+
+    `content`, shape (N, G), is what a crawl of each source brings after each gap.
+    """
+    size, count = content.shape
+    cost = -(content / gaps).ravel()
+    once = np.kron(np.eye(size), np.ones(count))
+    load = np.tile(1 / gaps, size)[None]
+    bounds = np.concatenate([np.ones(size), [budget]])
+    found = linprog(cost, A_ub=np.vstack([once, load]), b_ub=bounds, method="highs")
+    return -found.fun
+
+
+def bound_of_real_gaps(sources, budget):
+    """Largest reward when gaps may be any real numbers of at least 1 on average, by bisection.
+
+    At a price the best gap g has X(g) - g X'(g) equal to it.
+    """
+    limit, decay = sources.u_star, sources.decay
+
+    def at(price):
+        low, high = np.ones(len(sources)), np.full(len(sources), 1e9)
+        for _ in range(100):
+            gap = np.sqrt(low * high)
+            fade = np.exp(-decay * gap)
+            short = limit * (1 - fade - decay * gap * fade) < price
+            low, high = np.where(short, gap, low), np.where(short, high, gap)
+        surplus = np.maximum(0, (limit * -np.expm1(-decay * high) - price) / high)
+        return price * budget + surplus.sum()
+
+    low, high = 0.0, float(limit.max(initial=0.0))
+    for _ in range(80):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if at(left) < at(right) else (left, high)
+    return at(high)
+
+
+def crawl_times(table, horizon):
+    """Crawls of every source in so many epochs, epoch by epoch, and the largest load."""
+    crawled = np.zeros((len(table.sources), horizon), dtype=bool)
+    largest = 0
+    for epoch in range(horizon):
+        due = table.crawls(epoch)
+        assert np.unique(due).size == due.size
+        largest = max(largest, due.size)
+        crawled[due, epoch] = True
+    return crawled, largest
+
+
+def gaps_around(crawled):
+    """Gaps between crawls of one source over a period, around its end."""
+    times = np.flatnonzero(crawled)
+    return np.diff(times, append=times[:1] + crawled.size)
 
 
 def check_powers_of_two(seed):
@@ -98,70 +165,6 @@ def test_best_grid_on_a_thousand_sets():
         check_best_grid(seed)
 
 
-def check_finer_grids(seed, exponents):
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(200, 600))
-    budget = int(rng.integers(20, size // 2))
-    spread = rng.choice([0.0, 1.0])
-    sources = Sources(
-        rng.lognormal(0, spread, size), np.ones(size), rng.lognormal(-2, spread, size)
-    )
-    for exponent in exponents:
-        odd = odd_below(exponent)
-        table = timetable(sources, budget, odd_parts=odd)
-        assert table.verify()
-        assert 1 - table.average_reward / table.bound <= guaranteed_loss(budget, odd)
-    return sources, budget, table.bound
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_finer_grids_keep_promise(seed):
-    sources, budget, bound = check_finer_grids(seed, (2, 3, 4))
-    assert 1 - timetable(sources, budget).average_reward / bound <= 0.92 * budget ** (-2 / 3)
-
-
-@pytest.mark.slow
-def test_finer_grids_on_a_thousand_sets():
-    for seed in range(12, 1012):
-        check_finer_grids(seed, (2 + seed % 3,))
-
-
-@pytest.mark.parametrize(("copies", "loss"), [(3, 0.0368), (11, 0.0375), (363, 0.03782)])
-def test_equal_sources_make_the_constant_sharp(copies, loss):
-    """So 96.3% is more than powers of two can promise: the same statement fails."""
-    worst = 0.0
-    for decay in np.linspace(1.5, 1.62, 60) / copies:
-        alike = Sources(np.full(copies, decay), np.ones(copies), np.full(copies, decay))
-        table = timetable(alike, 1, odd_parts=(1,))
-        worst = max(worst, 1 - table.average_reward / table.bound)
-    assert loss < worst < chord_loss(2.0) + 1e-9
-    assert worst > 1 - 0.964
-    if copies > 3:
-        assert worst > 1 - 0.963
-
-
-def test_constant_gaps_lose_a_third():
-    """Two sources in one channel: gaps that are both constant have a common divisor."""
-    for decay, share in ((0.1, 0.18), (0.01, 0.2855), (0.001, 0.319)):
-        pair = Sources([40.0, 0.5], [1.0, 1.0], [40.0, decay])
-        table = timetable(pair, 1)
-        gaps = np.arange(1, 400)
-        rate = pair.state_at_age(gaps[:, None]) / gaps[:, None]
-        together = np.gcd.outer(gaps, gaps) > 1
-        constant = max(rate.max(), np.where(together, np.add.outer(*rate.T), 0).max())
-        assert constant == pytest.approx(1.0)
-        assert 1 - constant / table.average_reward == pytest.approx(share, abs=6e-4)
-
-
-@pytest.mark.parametrize("instance", range(12))
-def test_optimum_lies_between(instance):
-    sources, budget = random_set(instance, 3, 3)
-    table = timetable(sources, budget)
-    best = optimal_cycle(sources, budget, tolerance=1e-7)
-    assert table.average_reward <= best.upper * (1 + 1e-9)
-    assert best.average_reward <= table.bound * (1 + 1e-9)
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_the_certificate_is_n_maxima(seed):
     """The bound at any price by brute force over the gaps; the printed price gives the least."""
@@ -175,51 +178,6 @@ def test_the_certificate_is_n_maxima(seed):
         assert bound_at_price(sources, budget, price) == pytest.approx(brute, rel=1e-6)
         assert brute >= table.bound * (1 - 1e-6)
     assert bound_at_price(sources, budget, table.price) == pytest.approx(table.bound, rel=1e-12)
-
-
-def reward_of_following(pair, delay, epochs, rng):
-    """Crawl source 1, and source 2 in the epoch after each crawl of 1 that found something.
-
-    Source 2 has the items of source 1 so many epochs later, or (None) its own.
-    """
-    rate, decay = pair.arrival_rate[0], pair.decay[0]
-
-    def contents(counts):
-        """What arrives in each epoch, faded to its end."""
-        fades = np.exp(-decay * rng.random(counts.sum()))
-        return np.bincount(np.repeat(np.arange(epochs), counts), fades, epochs)
-
-    first = contents(rng.poisson(rate, epochs))
-    second = contents(rng.poisson(rate, epochs)) if delay is None else np.roll(first, delay)
-    state, earned, follow = np.zeros(2), 0.0, False
-    for arrived in zip(first, second, strict=True):
-        state = np.exp(-decay) * state + arrived
-        arm = int(follow)
-        earned += state[arm]
-        follow = arm == 0 and state[0] > 0
-        state[arm] = 0.0
-    return earned / epochs
-
-
-def test_dependent_sources_break_bound():
-    """Each is Poisson: the bound needs that they are independent of each other."""
-    pair = Sources([0.05, 0.05], [1.0, 1.0], [2.0, 2.0])
-    bound = relaxed_problem(pair, 1).bound
-    rng = np.random.default_rng(1)
-    assert reward_of_following(pair, 1, 100_000, rng) > 1.5 * bound
-    assert reward_of_following(pair, None, 100_000, rng) < bound
-
-
-def test_predictable_arrivals_break_bound():
-    """Items at all even or at all odd epochs, a coin for each source, worth something at once."""
-    rng = np.random.default_rng(2)
-    sets, epochs = 400, 200
-    earned = 0
-    for parities in rng.integers(2, size=(sets, 2)):
-        known = {0: parities[0], 1: parities[1]}  # after an epoch at each
-        for epoch in range(2, epochs):
-            earned += any(parity == epoch % 2 for parity in known.values())
-    assert earned / (sets * epochs) > 0.7  # a crawl finds an item half of the time: bound 0.5
 
 
 def test_ages_are_kept_within_limits():
@@ -251,23 +209,11 @@ def test_price_needs_equal_costs():
         bound_at_price(Sources([1.0, 2.0], [1.0, 1.0], [0.5, 0.5], cost=[1.0, 2.0]), 1, 0.1)
 
 
-def test_equal_gaps_attain_neighbours_bound():
-    """With h = 3 the gaps 3, 6, 12, ...: loss at most that of powers of two."""
-    rng = np.random.default_rng(8)
-    for _ in range(20):
-        sources = Sources(rng.lognormal(0, 1, 20), np.ones(20), rng.lognormal(-2, 1, 20))
-        table = timetable(sources, 4, min_age=3)
-        assert table.verify()
-        assert 1 - table.average_reward / table.bound < 0.0379 + 1 / (3 * 4)
-
-
 def test_infeasible_gaps_are_refused():
     alike = Sources(np.ones(3), np.ones(3), np.ones(3))
     with pytest.raises(ValueError, match="max_age"):
         timetable(alike, 1, max_age=3, odd_parts=(1,))  # round robin is no power of two
     assert timetable(alike, 1, max_age=3).gap.tolist() == [3, 3, 3]
-    with pytest.raises(ValueError, match="cost"):
-        timetable(Sources([1.0, 1.0], [1.0, 1.0], [1.0, 1.0], cost=[1.0, 2.0]), 1)
 
 
 def check_changes(seed):
@@ -342,8 +288,6 @@ def test_sources_come_and_go_often():
 @pytest.mark.parametrize("minutes", [1, 7, 30, 60, 120])
 def test_crontab_matches_epochs(minutes, tmp_path):
     """Each line's test is put to a shell with clocks of our own, at the minutes cron would."""
-    import subprocess
-
     table = timetable(four_sources(), 2)
     lines = table.crontab("echo", minutes).splitlines()
     epochs = range(1000, 1009)
@@ -361,8 +305,300 @@ def test_crontab_matches_epochs(minutes, tmp_path):
         assert sorted(block.split()) == due
 
 
-def test_table_is_printed_and_written(tmp_path):
-    table = timetable(four_sources(), 2)
-    assert "no policy more than 338.05" in str(table)
+def test_table_is_printed():
+    assert "no policy more than 338.05" in str(timetable(four_sources(), 2))
+
+
+# Sets that are hard for a timetable, entry by entry.
+
+
+def due_at(*gaps):
+    """Sources that the relaxed problem crawls at these ages for certain, at the price 1."""
+    gap = np.array(gaps)
+    decay = 0.6 / gap
+    ages = np.array([gap, gap - 1])
+    left = np.exp(-decay * ages)
+    index = 1 - left - ages * left * -np.expm1(-decay)
+    limit = 1 / index.mean(axis=0)
+    return Sources(limit * decay, np.ones(gap.size), decay)
+
+
+def limits_of(*rates):
+    """Sources of given u* and decay."""
+    limit, decay = np.array(rates).T
+    return Sources(limit * decay, np.ones(limit.size), decay)
+
+
+_DECADES = 10.0 ** np.arange(-7, 4)
+#: Sources, budget, limits of gaps.
+CASES = {
+    "one source": (Sources([3.0], [1.0], [0.3]), 1, {}),
+    "equal sources": (Sources([2.0] * 7, [1.0] * 7, [0.4] * 7), 3, {}),
+    "budget of all": (limits_of((1, 0.1), (2, 0.3), (3, 1.0)), 3, {}),
+    "decays over ten decades": (Sources(_DECADES, np.ones(11), _DECADES), 2, {}),
+    "two gaps for one source": (limits_of((1, 40), (0.5 / 0.05, 0.05)), 1, {}),
+    "worth nothing": (Sources([0.0, 2.0, 0.0, 1.0], [1.0] * 4, [0.1] * 4), 1, {}),
+    "forbidden by their least gap": (
+        limits_of((9, 0.1), (1, 0.3), (2, 0.5)), 1, {"min_age": [2**50, 1, 1]},
+    ),
+    "least gaps that bind": (
+        Sources([50.0] * 5, [1.0] * 5, [2.0] * 5), 2, {"min_age": [2, 3, 3, 5, 8]},
+    ),
+    "greatest gaps that bind": (
+        limits_of((9, 0.1), (1, 0.3), (2, 0.5), (2, 0.1)), 1, {"max_age": [2, 4, 8, 8]},
+    ),
+    "budget exactly full": (due_at(2, 4, 8, 8), 1, {}),
+    "whole due ages 3": (due_at(3, 3, 3), 1, {}),
+}  # fmt: skip
+ON_CASES = pytest.mark.parametrize("name", CASES)
+
+
+@cache
+def made(name, odd_parts=None):
+    """The timetable of a case."""
+    sources, budget, limits = CASES[name]
+    return timetable(sources, budget, odd_parts=odd_parts, **limits)
+
+
+def times_of(table, source, end):
+    """Epochs of one source before an end, by the entries alone."""
+    rows = zip(table.source, table.gap, table.phase, strict=True)
+    return sorted(t for i, gap, phase in rows if i == source for t in range(phase, end, gap))
+
+
+def meets(table):
+    """Whether two entries of a channel are due together at some epoch: pair by pair."""
+    rows = list(zip(table.channel.tolist(), table.gap.tolist(), table.phase.tolist(), strict=True))
+    return any(
+        c == d and (r - s) % gcd(k, m) == 0 for (c, k, r), (d, m, s) in combinations(rows, 2)
+    )
+
+
+def reward_by_hand(table):
+    """Reward per epoch from the gaps between crawls, in high precision; None if too long."""
+    total = mpmath.mpf(0)
+    for i in range(len(table.sources)):
+        own = table.gap[table.source == i].tolist()
+        if not own:
+            continue
+        period = lcm(*own)
+        if len(own) > 1 and period > 4096:
+            return None
+        times = times_of(table, i, period) if len(own) > 1 else [0]
+        gaps = np.diff(times, append=times[0] + period).tolist()
+        with mpmath.workdps(30):
+            decay = mpmath.mpf(float(table.sources.decay[i]))
+            limit = (
+                mpmath.mpf(float(table.sources.arrival_rate[i]))
+                * mpmath.mpf(float(table.sources.mean_utility[i]))
+                / mpmath.mpf(float(table.sources.decay_rate[i]))
+            )
+            total += sum(-limit * mpmath.expm1(-decay * g) for g in gaps) / period
+    return float(total)
+
+
+@pytest.mark.parametrize("odd_parts", [None, (1,)], ids=["best grid", "powers of two"])
+@ON_CASES
+def test_gaps_keep_limits(name, odd_parts):
+    """Gaps within limits, no two crawls of a channel together, the reward of the gaps."""
+    sources, budget, limits = CASES[name]
+    table = made(name, odd_parts)
+    assert not meets(table)
+    assert ((table.channel >= 0) & (table.channel < budget)).all()
+    assert ((table.phase >= 0) & (table.phase < table.gap)).all()
+    earned = reward_by_hand(table)
+    assert earned is None or table.average_reward == pytest.approx(earned, rel=1e-12)
+    bound = relaxed_problem(sources, budget, **limits).bound
+    assert table.bound == pytest.approx(bound, rel=1e-9)
+    assert table.average_reward <= bound * (1 + 1e-12)
+    assert table.margin == pytest.approx(bound / table.average_reward - 1, abs=1e-9)
+    least = np.broadcast_to(limits.get("min_age", 1), len(sources))
+    most = np.broadcast_to(limits.get("max_age", np.inf), len(sources))
+    for i in set(table.source.tolist()):
+        longest = int(table.gap[table.source == i].min())
+        single = (table.source == i).sum() == 1
+        assert least[i] <= (longest if single else longest // 2)
+        assert longest <= most[i]
+    if not limits and odd_parts:
+        assert table.average_reward >= (1 - 0.0378209) * bound
+
+
+def test_due_ages_on_grid_lose_nothing():
+    for name in ("one source", "budget of all", "budget exactly full", "whole due ages 3"):
+        table = made(name)
+        assert table.margin == pytest.approx(0.0, abs=1e-12)
+        assert sum(1 / table.gap) == pytest.approx(CASES[name][1])
+    for name in ("worth nothing", "forbidden by their least gap"):
+        assert 0 not in made(name).source
+    nothing = timetable(Sources([0.0] * 3, [1.0] * 3, [1.0] * 3), 1)
+    assert (nothing.average_reward, nothing.bound, nothing.margin) == (0.0, 0.0, 0.0)
+    assert nothing.verify()
+
+
+@ON_CASES
+def test_crawls_are_those_of_entries(name):
+    sources, budget, _ = CASES[name]
+    table = made(name)
+    end = min(lcm(*table.gap.tolist()), 256)
+    for start in (0, 10**15):  # far from zero too
+        for epoch in range(start, start + end):
+            entries = zip(table.source, table.gap, table.phase, strict=True)
+            due = sorted(int(i) for i, gap, phase in entries if epoch % gap == phase)
+            assert table.crawls(epoch).tolist() == due
+            assert len(due) <= budget
+            seen = Observation(epoch, np.full(len(sources), 7), np.full(len(sources), np.nan))
+            assert table.select(seen, budget).tolist() == due
+        epoch, entry = table.due(start, start + end)
+        listed = sorted(zip(epoch.tolist(), table.source[entry].tolist(), strict=True))
+        assert listed == [(t, i) for t in range(start, start + end) for i in table.crawls(t)]
+    if budget > 1:
+        with pytest.raises(ValueError, match="budget"):
+            table.select(seen, budget - 1)
+    for wrong in (-1, 0.5, None):
+        with pytest.raises(ValueError, match="epoch"):
+            table.crawls(wrong)
+
+
+@ON_CASES
+def test_lists_have_crawls_of_entries(name, tmp_path):
+    """Dates, periods and phases, and the written table."""
+    sources, table = CASES[name][0], made(name)
+    urls = [f"https://{i}.example/a?b={i},c" for i in range(len(sources))]
+    seconds, start = 90, pd.Timestamp("2026-02-03 04:05:06", tz="UTC")
+    first = -int(-start.timestamp() // seconds)
+    end = first + min(lcm(*table.gap.tolist()), 300)
+    truth = [(t, urls[i]) for t in range(first, end) for i in table.crawls(t)]
+    dates = table.dates(start, seconds, end - first, urls)
+    assert list(zip(dates["epoch"], dates["name"], strict=True)) == truth
+    at = [pd.Timestamp(t * seconds, unit="s", tz="UTC") for t, _ in truth]
+    assert dates["date"].tolist() == at
+    written = io.StringIO()
+    table.periods(seconds, urls).to_csv(written, index=False)
+    read = pd.read_csv(io.StringIO(written.getvalue()))
+    assert read.columns.tolist() == ["period", "phase", "url"]
+    for t in range(first, end):
+        fetched = read["url"][t * seconds % read["period"] == read["phase"]]
+        assert sorted(fetched, key=urls.index) == [urls[i] for i in table.crawls(t)]
     table.to_csv(tmp_path / "table.csv")
-    assert pd.read_csv(tmp_path / "table.csv")["gap"].tolist() == [1, 2, 8, 4, 8]
+    again = pd.read_csv(tmp_path / "table.csv")
+    for column in ("gap", "phase", "channel"):
+        assert again[column].tolist() == getattr(table, column).tolist()
+    assert again["name"].astype(str).tolist() == [sources.names[i] for i in table.source]
+    with pytest.raises(ValueError, match="urls"):
+        table.periods(1, ["one too few"] * (len(sources) - 1))
+    with pytest.raises(ValueError, match="seconds"):
+        table.periods(0)
+
+
+@ON_CASES
+def test_false_promises_are_seen(name):
+    """Each promise falsified in turn; a phase that is moved, only where two crawls then meet."""
+    sources, budget, _ = CASES[name]
+    table = made(name)
+    assert table.verify()
+    for field, wrong in {
+        "average_reward": table.average_reward * (1 + 1e-6),
+        "bound": table.bound * (1 - 1e-6),
+        "budget": 0,
+        "channel": table.channel + budget,
+        "phase": table.phase + table.gap,
+    }.items():
+        assert not replace(table, **{field: wrong}).verify(), field
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        phase = table.phase.copy()
+        one = rng.integers(phase.size)
+        phase[one] = rng.integers(table.gap[one])
+        moved = replace(table, phase=phase)
+        if np.bincount(table.source)[table.source[one]] == 1:
+            assert moved.verify() != meets(moved)
+    if np.isfinite(table.max_age).any():
+        assert not replace(table, max_age=table.max_age / 2).verify()
+    assert not replace(table, min_age=np.full(len(sources), 2.0**60)).verify()
+    for number in (-1, len(sources)):
+        assert not replace(table, source=np.full_like(table.source, number)).verify()
+
+
+@ON_CASES
+def test_without_keeps_other_epochs(name):
+    sources, budget, limits = CASES[name]
+    table = made(name)
+    for gone in range(len(sources)):
+        if len(sources) <= max(budget, 1):
+            with pytest.raises(ValueError, match="source"):
+                table.without(gone)
+            continue
+        left = table.without(gone)
+        assert left.verify()
+        others = [i for i in range(len(sources)) if i != gone]
+        for new, old in enumerate(others):
+            assert times_of(left, new, 512) == times_of(table, old, 512)
+        assert list(left.sources.names) == [sources.names[i] for i in others]
+        earned = reward_by_hand(left)
+        assert earned is None or left.average_reward == pytest.approx(earned, rel=1e-12)
+        of_rest = {name: np.delete(np.array(ages), gone) for name, ages in limits.items()}
+        best = relaxed_problem(sources.subset(np.array(others)), budget, **of_rest).bound
+        assert left.bound >= best * (1 - 1e-9)
+    for wrong in (-1, len(sources), 0.5):
+        with pytest.raises(ValueError, match="source"):
+            table.without(wrong)
+
+
+#: u* and decay of sources that come.
+COMERS = {
+    "worth nothing": (0.0, 1.0),
+    "slow": (5.0, 1e-14),
+    "fast": (5.0, 1e3),
+    "like others": (5.0, 0.4),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, case in CASES.items() if not case[2] and len(case[0]) > case[1]]
+)
+def test_sources_fill_free_budget(name):
+    """Sources come to what one has left, until the budget is full to the last crawl."""
+    budget, table = CASES[name][1], made(name, (1,))
+    table = table.without(int(table.source[np.argmin(table.gap)]))
+    for comer in COMERS.values():
+        wider = table.with_source(limits_of(comer))
+        assert wider.verify()
+        assert not meets(wider)
+        assert set(table.source) <= set(wider.source)
+        names = list(wider.sources.names)
+        assert names[:-1] == list(table.sources.names)
+        assert len(set(names)) == len(names)
+        own = wider.gap[wider.source == len(table.sources)].tolist()
+        assert own == [] if comer[0] <= table.price else len(own) == 1
+        earned = reward_by_hand(wider)
+        assert earned is None or wider.average_reward == pytest.approx(earned, rel=1e-12)
+        assert wider.bound >= relaxed_problem(wider.sources, budget).bound * (1 - 1e-9)
+    room = budget - sum(1 / gap for gap in table.gap.tolist())
+    while room > 0:  # the longest block that fits
+        gap = 1 << int(np.ceil(-np.log2(room)))
+        if gap > 1:
+            with pytest.raises(ValueError, match="gap"):
+                table.with_source(limits_of((5.0, 0.4)), gap // 2)
+        table = table.with_source(limits_of((5.0, 0.4)), gap)
+        assert table.verify()
+        assert not meets(table)
+        room -= 1 / gap
+    assert room == 0
+    for gap in (1, 2**20, None):
+        with pytest.raises(ValueError, match="gap"):
+            table.with_source(limits_of((1e9, 0.4)), gap)
+    for gap in (0, 3, -2, 1.5, 2**41):
+        with pytest.raises(ValueError, match="gap"):
+            table.with_source(limits_of((1.0, 0.4)), gap)
+
+
+def test_what_cannot_join_is_refused():
+    table = made("whole due ages 3").without(0)
+    with pytest.raises(ValueError, match="powers of two"):
+        table.with_source(limits_of((5.0, 0.4)), 4)
+    for wrong in (
+        limits_of((1, 1), (1, 1)), Sources([1.0], [1.0], [1.0], cost=2.0),
+        Sources([1.0], [1.0], [1.0], period=2.0), "no source",
+    ):  # fmt: skip
+        with pytest.raises((TypeError, ValueError), match="added"):
+            table.with_source(wrong)
