@@ -17,7 +17,7 @@ EDITS = [
     ("ephemeral/kernels.py", "age[i] += 1", "age[i] += 2", LEARNING),
     ("robots/curve/growth.py", "return", "return  ", CURVE),
     ("checks.py", "import", "import ", LEARNING | CURVE),
-    ("joint/prices.py", "return", "return  ", set()),
+    ("joint/index.py", "return", "return  ", set()),
 ]
 #: Prints the certificates of recorded experiments, a kernel's stamp and the keys of two notebooks:
 #: as the code stands, and after each edit alone.

@@ -1,6 +1,14 @@
-from .frozen import Engine, batch_value, frozen_index, frozen_reward, queued_sources
+from .index import (
+    Engine,
+    batch_value,
+    best_window,
+    crawl_reward,
+    frozen_index,
+    frozen_reward,
+    priced_index,
+    queued_sources,
+)
 from .optimum import JointSystem, delay_bound
-from .prices import best_window, crawl_reward, priced_index
 from .relaxed import PhaseBound, PricedSolution, dual_value, phase_bound, priced_problem
 from .robots import RobotSystem
 from .simulation import JointRun, QueuedIndex, queued_index, simulate_engine

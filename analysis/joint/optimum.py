@@ -1,7 +1,7 @@
 r"""The exact optimum of small systems of sources and an engine, and what policies earn in them.
 
 At each epoch at most M sources are crawled, one after another; each crawl takes the pages of a
-window and they join the queue, as in `analysis.joint.frozen`. Then the engine works for an epoch:
+window and they join the queue, as in `analysis.joint.index`. Then the engine works for an epoch:
 it indexes a Poisson number of pages of mean s T, or all that there are. What a batch that finds q
 pages is worth is booked when it joins: first come first served, nothing that is done later changes
 it. So the ages and q are all of the state of a Markov decision problem of A^N (K+1) states.
@@ -43,8 +43,15 @@ from analysis.checks import (
 )
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
-from analysis.joint.frozen import ORDERS, Engine, batch_value, frozen_index, frozen_reward
-from analysis.joint.prices import crawl_reward, priced_index
+from analysis.joint.index import (
+    ORDERS,
+    Engine,
+    batch_value,
+    crawl_reward,
+    frozen_index,
+    frozen_reward,
+    priced_index,
+)
 from analysis.joint.relaxed import PricedSolution, priced_problem
 from analysis.mdp import policy_iteration, stationary_law
 from analysis.mdp.problem import check_policy, policy_chain

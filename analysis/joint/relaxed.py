@@ -2,7 +2,7 @@ r"""The relaxed problem of a crawler whose pages take a share of an indexing eng
 
 Besides the budget M of crawls, at most S pages are indexed per epoch, S = s T for an engine of rate
 s. Both constraints need hold on average only. With phi_i(lambda, p) the maximum of zero and
-the quotients (R(k) - lambda)/k of source i (`analysis.joint.prices`), Lagrangian duality gives
+the quotients (R(k) - lambda)/k of source i (`analysis.joint.index`), Lagrangian duality gives
 
     bound = min over lambda, p >= 0 of  lambda M + p S + sum_i phi_i(lambda, p).
 
@@ -23,7 +23,7 @@ is crawled and is indexed at phase tau, in that epoch or a later one, is worth a
 
     R(k) = Lambda int_0^{kT} max(0, max_tau [xi e^{-mu (t + tau)} - pi(tau)]) dt
 
-more than what its pages pay, and as in `analysis.joint.prices`
+more than what its pages pay, and as in `analysis.joint.index`
 
     bound(lambda, pi) = lambda M + s int_0^T pi + sum_i max(0, max_k (R_i(k) - lambda C_i) / k)
 
@@ -48,8 +48,13 @@ from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_number, check_positive
 from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.sources import Sources, check_budget
-from analysis.joint.frozen import Engine
-from analysis.joint.prices import check_boolean, checked_price, fading_at_price, largest_reward
+from analysis.joint.index import (
+    Engine,
+    check_boolean,
+    checked_price,
+    fading_at_price,
+    largest_index,
+)
 from analysis.results import NotConverged
 
 TOLERANCE = 1e-9
@@ -222,7 +227,7 @@ def _best_ages(sources: Sources, subsidy: float, price: float, fresh: bool) -> F
     cost = sources.cost / ages
     surplus = reward - subsidy * cost - price * pages
     if not fresh:
-        surplus[:, subsidy * sources.cost >= largest_reward(sources, price, fading)] = 0.0
+        surplus[:, subsidy >= largest_index(sources, price)] = 0.0
     best = surplus.argmax(axis=0)
     column = np.stack([reward, cost, pages])[:, best, np.arange(len(sources))]
     column[:, surplus.max(axis=0) <= 0.0] = 0.0

@@ -2,7 +2,7 @@ r"""Robots that visit sources and feed an engine: how many to send, and to which
 
 A robot that is sent to a source returns after an exponential time of rate lambda, takes what the
 source has at that moment, and stops; one robot at a source at a time, R robots in all. Its pages
-join the queue as in `analysis.joint.frozen`. Age is counted in epochs, which here end at the ticks
+join the queue as in `analysis.joint.index`. Age is counted in epochs, which here end at the ticks
 of a Poisson clock of rate 1/T, up to a largest age A. After each event, a return, an indexed page
 or a tick, one robot may be sent. A unit of time costs gamma while the engine is idle and `running`
 for each robot in flight, and a lost page costs `loss`. So the state (ages, robots in flight, q) is
@@ -28,7 +28,7 @@ and
 
     gamma(k|q) = R~(k|q) - (k + d) [R~(k+1|q) - R~(k|q)]
 
-is the cost at which k and k+1 tie, the index of `analysis.joint.frozen` at d = 0.
+is the cost at which k and k+1 tie, the index of `analysis.joint.index` at d = 0.
 
 *Rule of thumb.* A robot is sent to the idle source of the largest index of a flight, if that is
 above `running` / lambda, where the queue counts also half the pages that robots in flight are about
@@ -53,7 +53,7 @@ from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_integer, check_kind, check_number, check_positive, set_fields
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
-from analysis.joint.frozen import Engine
+from analysis.joint.index import Engine
 from analysis.joint.optimum import batch_moves
 from analysis.mdp import policy_iteration, stationary_law
 from analysis.mdp.problem import check_policy, policy_chain

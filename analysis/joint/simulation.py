@@ -44,8 +44,14 @@ from analysis.checks import (
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
-from analysis.joint.frozen import Engine, best_queued_window, frozen_index
-from analysis.joint.prices import best_window, check_boolean, priced_index
+from analysis.joint.index import (
+    Engine,
+    best_queued_window,
+    best_window,
+    check_boolean,
+    frozen_index,
+    priced_index,
+)
 from analysis.kernel_cache import njit
 
 

@@ -1,12 +1,19 @@
-from .baselines import AgeBlindUcb, JointQ, JointQOptions
 from .certainty_equivalence import CertaintyEquivalence, CertaintyEquivalenceOptions
 from .comparison import LearningCurves, compare_learners
-from .environment import Fixed, Learner, Run, mean_content, play
+from .environment import (
+    Fixed,
+    ItemSums,
+    Learner,
+    Run,
+    mean_content,
+    mean_items,
+    play,
+    sample_items,
+)
 from .identification import ClosedLoop, closed_loop, index_range
-from .items import ItemSums, mean_items, sample_items
 from .loop import CompiledLearner
-from .scheme.frozen import FrozenPolicy
-from .scheme.gradient import GradientCheck, ThresholdChain, gradient_check
+from .q_learning import JointQ, JointQOptions, WhittleQ, WhittleQOptions
+from .scheme.chains import FrozenPolicy, GradientCheck, ThresholdChain, gradient_check
 from .scheme.lspe import GreedyThresholdPolicy, Learned, Lspe, LspeOptions, learned
 from .scheme.thresholds import (
     ThresholdValue,
@@ -15,8 +22,7 @@ from .scheme.thresholds import (
     soft_threshold_value,
     whittle_threshold,
 )
-from .uc_whittle import UcWhittle, UcWhittleOptions
-from .whittle_q import WhittleQ, WhittleQOptions
+from .ucb import AgeBlindUcb, UcWhittle, UcWhittleOptions
 
 __all__ = [
     "AgeBlindUcb",

@@ -29,13 +29,13 @@ from analysis.checks import Rng, check_choice, check_integer, check_rng, check_w
 from analysis.ephemeral.kernels import h, pass_epoch, receive, relative_index_at_age
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.learning._certainty_kernel import learn, priorities
 from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
+    learn,
+    priorities,
 )
-from analysis.learning.environment import compiled
-from analysis.learning.items import ItemSums
+from analysis.learning.environment import ItemSums, compiled
 from analysis.learning.loop import largest
 from analysis.results import Estimate
 from analysis.sweep import sweep

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import (
     Rng,
     check_array,
@@ -24,8 +25,7 @@ from analysis.checks import (
 from analysis.ephemeral.kernels import mark_top, one_minus_short_exp, pass_epoch
 from analysis.ephemeral.policies import Observation, check_ages
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Ints, Run, by_epoch, compiled, play
-from analysis.learning.items import ItemSums
+from analysis.learning.environment import ItemSums, Run, by_epoch, compiled, play
 
 
 class CompiledLearner:

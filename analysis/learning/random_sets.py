@@ -29,11 +29,11 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
 )
+from analysis.learning.environment import sample_items
 from analysis.learning.identification import average_reward
-from analysis.learning.items import sample_items
 from analysis.learning.loop import CompiledLearner
-from analysis.learning.uc_whittle import UcWhittle
-from analysis.learning.whittle_q import WhittleQ
+from analysis.learning.q_learning import WhittleQ
+from analysis.learning.ucb import UcWhittle
 from analysis.results import Estimate
 from analysis.sweep import sweep
 

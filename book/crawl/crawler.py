@@ -28,7 +28,7 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalenceOptions,
 )
 from analysis.learning.comparison import index_rewards
-from analysis.learning.items import sample_items
+from analysis.learning.environment import sample_items
 from analysis.results import Estimate
 from analysis.sweep import sweep
 from analysis.trace.frequencies import best_fixed_frequencies, lambdacrawl

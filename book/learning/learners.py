@@ -21,7 +21,6 @@ from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy
 from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
-from analysis.learning.baselines import LARGEST_TABLE, AgeBlindUcb, JointQ, JointQOptions
 from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
@@ -29,9 +28,15 @@ from analysis.learning.certainty_equivalence import (
 from analysis.learning.comparison import LearningCurves, compare_at_budgets, compare_learners
 from analysis.learning.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.learning.loop import CompiledLearner
+from analysis.learning.q_learning import (
+    LARGEST_TABLE,
+    JointQ,
+    JointQOptions,
+    WhittleQ,
+    WhittleQOptions,
+)
 from analysis.learning.scheme.lspe import Lspe, LspeOptions
-from analysis.learning.uc_whittle import UcWhittle, UcWhittleOptions
-from analysis.learning.whittle_q import WhittleQ, WhittleQOptions
+from analysis.learning.ucb import AgeBlindUcb, UcWhittle, UcWhittleOptions
 from analysis.results import Estimate, least_for_median
 from scorecard import Claim, claim, format_plus_minus, join_words, save_table, save_value
 

@@ -12,8 +12,7 @@ import pandas as pd
 from analysis.arrays import Floats
 from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
-from analysis.learning.scheme.frozen import FrozenPolicy
-from analysis.learning.scheme.gradient import gradient_check
+from analysis.learning.scheme.chains import FrozenPolicy, gradient_check
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, Learned, LspeOptions, learned
 from book.learning.shared import save_gradient_errors
 from scorecard import Claim, claim, save_data, save_table, save_value

@@ -23,6 +23,7 @@ from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.policies import Observation, Policy
 from analysis.ephemeral.simulation import Cycle, long_run, simulate
 from analysis.ephemeral.sources import Sources
+from analysis.learning.scheme.chains import GradientCheck, gradient_check
 from analysis.learning.scheme.equations import (
     CAP,
     Poisson,
@@ -32,7 +33,6 @@ from analysis.learning.scheme.equations import (
     index_as_printed,
     windowed_content,
 )
-from analysis.learning.scheme.gradient import GradientCheck, gradient_check
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import (
     hard_threshold_value,

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
-from analysis.learning.scheme.gradient import GradientCheck
+from analysis.learning.scheme.chains import GradientCheck
 from book.learning.learning_scheme import CORRECTED, HARVEST
 from book.learning.shared import error_bound
 from scorecard import COLOURS, add_legend, add_panels, ink, paper, save_figure

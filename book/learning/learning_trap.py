@@ -21,9 +21,8 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import compiled
+from analysis.learning.environment import compiled, sample_items
 from analysis.learning.identification import closed_loop
-from analysis.learning.items import sample_items
 from analysis.learning.random_sets import APART, ITEMS, RULES, STARTS, slope, summary
 from analysis.results import Estimate
 from scorecard import format_plus_minus, save_data, save_table, save_value

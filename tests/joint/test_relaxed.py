@@ -1,7 +1,8 @@
-"""The bound of phases: above exact optima and simulations, and what it tends to."""
+"""The two bounds: another solver, exact optima and simulations below them, and their limits."""
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from analysis.ephemeral import Sources, four_sources
 from analysis.joint import (
@@ -9,11 +10,63 @@ from analysis.joint import (
     JointSystem,
     delay_bound,
     phase_bound,
+    priced_problem,
     queued_index,
     simulate_engine,
 )
+from analysis.results import NotConverged
 
 SMALL = {"ages": 5, "parts": 4, "cells": 6}
+
+
+def drawn_sources(seed, size=None):
+    """Sources whose rates differ by decades, and a budget and pages that may both bind."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 5)) if size is None else size
+    decades = {
+        name: 10.0 ** rng.uniform(low, high, size)
+        for name, low, high in (
+            ("arrival_rate", -1, 1),
+            ("mean_utility", -1, 1),
+            ("decay_rate", -1, 0.7),
+            ("cost", -0.5, 0.5),
+        )
+    }
+    sources = Sources(**decades, period=10.0 ** rng.uniform(-0.3, 0.3))
+    budget = sources.cost.sum() * rng.uniform(0.05, 1)
+    return sources, budget, sources.arrival_rate.sum() * sources.period * rng.uniform(0.05, 1.1)
+
+
+def by_programme(sources, budget, pages, windows, ages):
+    """The relaxed problem as one linear programme over sources, ages and windows (epochs)."""
+    columns = []
+    for i in range(len(sources)):
+        for k in range(1, ages + 1):
+            for m in windows(k):
+                time = m * sources.period
+                content = sources.u_star[i] * -np.expm1(-sources.decay_rate[i] * time)
+                share = np.where(np.arange(len(sources)) == i, k, 0)
+                columns.append([content, sources.cost[i], sources.arrival_rate[i] * time, *share])
+    columns = np.array(columns)
+    limits = [budget, pages, *np.ones(len(sources))]
+    found = linprog(-columns[:, 0], A_ub=columns[:, 1:].T, b_ub=limits, method="highs")
+    assert found.status == 0
+    return -found.fun
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fresh_bound_matches_linear_programme(seed):
+    sources, budget, pages = drawn_sources(seed, 2)
+    found = priced_problem(sources, budget, pages, fresh=True)
+    grid = by_programme(sources, budget, pages, lambda k: np.linspace(0, k, 200)[1:], 25)
+    assert grid <= found.bound * (1 + 1e-9)
+    assert grid == pytest.approx(found.bound, rel=1e-4)
+
+
+def test_duality_gap_is_refused():
+    sources, budget, pages = drawn_sources(1, 4)
+    with pytest.raises(NotConverged, match="max_columns = 1"):
+        priced_problem(sources, budget, pages, max_columns=1)
 
 
 @pytest.mark.parametrize("seed", range(8))

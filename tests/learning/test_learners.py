@@ -29,7 +29,7 @@ from analysis.learning import (
     play,
     sample_items,
 )
-from analysis.learning import _certainty_kernel as kernel
+from analysis.learning import certainty_equivalence as kernel
 
 SOURCES = four_sources()
 

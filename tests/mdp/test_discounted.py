@@ -8,7 +8,13 @@ from scipy import sparse
 from analysis.mdp import policy_iteration, solve_discounted
 from analysis.mdp.discounted import METHODS, _allowed
 from analysis.results import NotConverged
-from tests.mdp.test_average import random_problem
+
+
+def random_problem(seed: int, actions: int = 3, states: int = 7) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    transitions = rng.dirichlet(np.full(states, 0.3), size=(actions, states))
+    transitions = 0.98 * transitions + 0.02 / states
+    return transitions, rng.normal(size=(actions, states))
 
 
 def test_array_likes_are_read():

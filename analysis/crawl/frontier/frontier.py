@@ -73,7 +73,7 @@ from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy, select_arms
 from analysis.ephemeral.sources import read_only
 from analysis.ephemeral.timetables.table import Timetable
-from analysis.learning.items import ItemSums
+from analysis.learning.environment import ItemSums
 
 # Division of an epoch's budget among sources whose hosts limit the fetches.
 

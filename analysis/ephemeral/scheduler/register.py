@@ -6,7 +6,7 @@ removed source is free until it is assigned again.
 
 *Prices of pages.* If a crawl takes all pages of its source and each page costs p, the value of a
 crawl at age k is r(k) = x_k - p Lambda T k, and the Whittle index is that of part I, but at most
-the largest r (see `analysis.joint.prices`). Per unit of cost, with limit = u*/C, m = mu T and
+the largest r (see `analysis.joint.index`). Per unit of cost, with limit = u*/C, m = mu T and
 n = Lambda T / C pages an epoch,
 
     r(k)/C = limit (1 - e^{-m k}) - p n k,

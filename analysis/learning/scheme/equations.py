@@ -38,7 +38,7 @@ from analysis.checks import (
 from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
-from analysis.learning.scheme.gradient import ThresholdChain
+from analysis.learning.scheme.chains import ThresholdChain
 from analysis.learning.scheme.lspe import STEP_RANGE, GreedyThresholdPolicy, LspeOptions, model
 from analysis.learning.scheme.thresholds import whittle_threshold
 

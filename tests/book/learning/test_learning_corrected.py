@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.ephemeral import Sources, four_sources, long_run_cycle
-from analysis.learning.scheme.frozen import FrozenPolicy
+from analysis.learning.scheme.chains import FrozenPolicy
 from analysis.learning.scheme.lspe import LspeOptions
 from book.learning import learning_corrected as page
 from book.learning import learning_corrected_figures as figures

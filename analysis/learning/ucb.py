@@ -1,10 +1,11 @@
-"""UCWhittle: the Whittle index of the most optimistic laws in a confidence region.
+"""Upper confidence bounds: UCWhittle, which counts each age, and UCB1, which ignores ages.
 
-UCWhittle estimates the transition laws of each arm, takes from a confidence region those of largest
-value, and ranks arms by their index, anew in each episode; rewards are known. With ages as states
-the transitions are known (an age grows by 1 or starts again at 1) and the mean content m(k) found
-at age k is not. The region is that of Hoeffding's bound for contents in [0, B], for each arm and
-each age k up to A, the largest age that is distinguished ::
+UCWhittle (Wang, Xu, Taneja and Tambe, Optimistic Whittle index policy: online learning for restless
+bandits, 2023) estimates the transition laws of each arm, takes from a confidence region those of
+largest value, and ranks arms by their index, anew in each episode; rewards are known. With ages as
+states the transitions are known (an age grows by 1 or starts again at 1) and the mean content m(k)
+found at age k is not. The region is that of Hoeffding's bound for contents in [0, B], for each arm
+and each age k up to A, the largest age that is distinguished ::
 
     |m(k) - mean found at age k| <= c B sqrt(log(2 N A t^2) / (2 n(k))),      m(k) <= B,
 
@@ -17,10 +18,14 @@ index is, for any curve m',  ::
     s(k) = max(0, max_{j > k} (m'(j) - m'(k)) / (j - k)),     gamma(k) = max_j m'(j) - s(k) j,
 
 and where m' is concave (k + 1) m'(k) - k m'(k + 1). The exponential form of m is not used. Among
-equal indices the oldest arm comes first.
+equal indices the oldest arm comes first. The paper's episodes also reset all states; here nothing
+is reset.
 
-Reference: Wang, Xu, Taneja and Tambe, Optimistic Whittle index policy: online learning for restless
-bandits (2023), whose episodes also reset all states; here nothing is reset.
+`AgeBlindUcb` is standard UCB1: an arm's reward is what a crawl of it found, whenever that was, ::
+
+    mean content + (largest content so far) sqrt(2 log n / crawls).
+
+It treats the fading state as a fixed distribution, and so converges to a single best arm.
 """
 
 from __future__ import annotations
@@ -29,11 +34,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_kind, check_positive, set_fields
 from analysis.display import brief
-from analysis.learning.environment import Floats, compiled
+from analysis.learning.environment import compiled
 from analysis.learning.loop import CompiledLearner, largest
 
 TIE = 1e-9
@@ -67,19 +72,19 @@ class UcWhittleOptions:
         )
 
 
-class _Model(NamedTuple):
+class _RegionModel(NamedTuple):
     confidence: float
     episode: int
 
 
-class _State(NamedTuple):
+class _RegionState(NamedTuple):
     """Content found and crawls, by arm and age; the largest content; present indices; n."""
 
-    total: NDArray[np.float64]
-    crawls: NDArray[np.int64]
-    highest: NDArray[np.float64]
-    indices: NDArray[np.float64]
-    epoch: NDArray[np.int64]
+    total: Floats
+    crawls: Ints
+    highest: Floats
+    indices: Floats
+    epoch: Ints
 
 
 @compiled
@@ -117,7 +122,7 @@ def _set_indices(confidence, state):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
+def _region_choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
     """Return the arms of largest optimistic index."""
     if state.epoch[0] % model.episode == 0:
         _set_indices(model.confidence, state)
@@ -129,7 +134,7 @@ def _choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-un
 
 
 @compiled
-def _learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
+def _region_learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
     """Add what was found to the sums of its ages; a crawl at age 0 is ignored."""
     state.epoch[0] += 1
     oldest = state.total.shape[1]
@@ -145,7 +150,7 @@ def _learn(model, state, arms, age, content_found, aged):  # type: ignore[no-unt
 
 
 @brief
-class UcWhittle(CompiledLearner, choose=_choose, learn=_learn):
+class UcWhittle(CompiledLearner, choose=_region_choose, learn=_region_learn):
     """The learner.
 
     Parameters
@@ -176,16 +181,76 @@ class UcWhittle(CompiledLearner, choose=_choose, learn=_learn):
         arms = check_integer("arms", arms, 1)
         self.options = options or UcWhittleOptions()
         shape = (arms, self.options.oldest)
-        state = _State(
+        state = _RegionState(
             np.zeros(shape),
             np.zeros(shape, dtype=np.int64),
             np.zeros(1),
             np.zeros(shape),
             np.zeros(1, dtype=np.int64),
         )
-        super().__init__(arms, _Model(self.options.confidence, self.options.episode), state)
+        super().__init__(arms, _RegionModel(self.options.confidence, self.options.episode), state)
 
     @property
     def index(self) -> Floats:
         """Optimistic index at ages 1 to A, shape (N, A)."""
         return self._state.indices.copy()
+
+
+class _BlindState(NamedTuple):
+    """Crawls and content in all of each arm; largest content so far; n."""
+
+    pairs: Ints
+    total: Floats
+    highest: Floats
+    epoch: Ints
+
+
+@compiled
+def _blind_choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
+    """Return the arms of largest upper confidence bound."""
+    scale = state.highest[0] if state.highest[0] > 0.0 else 1.0  # any, while nothing was found
+    for i in range(values.size):
+        values[i] = np.inf
+        if state.pairs[i] > 0:
+            radius = np.sqrt(2.0 * np.log(state.epoch[0]) / state.pairs[i])
+            values[i] = state.total[i] / state.pairs[i] + scale * radius
+    return largest(values, arms[:budget])
+
+
+@compiled
+def _blind_learn(model, state, arms, age, content_found, aged):  # type: ignore[no-untyped-def]
+    """Add what was found to the means."""
+    state.epoch[0] += 1
+    for m in range(arms.size):
+        state.pairs[arms[m]] += 1
+        state.total[arms[m]] += content_found[m]
+        state.highest[0] = max(state.highest[0], content_found[m])
+    return True
+
+
+@brief
+class AgeBlindUcb(CompiledLearner, choose=_blind_choose, learn=_blind_learn):
+    """UCB1 on the content that crawls found, ages ignored.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import mean_content, play
+    >>> content = mean_content(four_sources(), 300)
+    >>> run = play(four_sources(), AgeBlindUcb(4), content, 1, np.random.default_rng(0))
+    >>> bool((run.crawls > 0).all())
+    True
+    """
+
+    def __init__(self, arms: int) -> None:
+        arms = check_integer("arms", arms, 1)
+        state = _BlindState(
+            np.zeros(arms, dtype=np.int64), np.zeros(arms), np.zeros(1), np.zeros(1, dtype=np.int64)
+        )
+        super().__init__(arms, (), state)

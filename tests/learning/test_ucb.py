@@ -3,7 +3,7 @@ import pytest
 
 from analysis.ephemeral import Observation, Sources, whittle_index_at_age
 from analysis.learning import UcWhittle, UcWhittleOptions, mean_content
-from analysis.learning.uc_whittle import index_of_curve
+from analysis.learning.ucb import index_of_curve
 
 
 def advantage(curve, subsidy, k):

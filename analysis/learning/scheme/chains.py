@@ -1,8 +1,9 @@
-"""The threshold gradient (7) to (9) against finite differences of the exact average reward.
+"""Exact chains of joint ages under threshold policies: their values, gradients and best thresholds.
 
-For two or three arms and ages that stop at a cap, the soft threshold policy makes a small Markov
-chain of joint ages. Its average reward beta(q), stationary law pi and bias V follow from linear
-systems, hence three things that should be one::
+With q frozen the joint ages are a finite Markov chain once ages stop at a cap. Its average reward
+beta(q), stationary law pi and bias V follow from linear systems.
+
+`gradient_check` compares three things that should be one, for two or three arms ::
 
     d beta / d q                                   by central differences,
     sum pi(x) p(y|x) grad log p(y|x) V(y)          as (7) prints,
@@ -10,26 +11,48 @@ systems, hence three things that should be one::
 
 Where the reward is earned by crawled arms only, R depends on the action and (7) leaves it out.
 
-Reference: the 2019 paper, section III; Marbach and Tsitsiklis (2001), Proposition 1.
+`FrozenPolicy` has the corrected scheme's policy: the arms of an epoch are drawn one after the
+other, each among those left with weight exp(kappa (x_i - T_i)). For an order of draws o, with
+p(o|x) the product of its steps, ::
+
+    beta(q)      = sum_x pi(x) sum_o p(o|x) R(x, o),
+    grad beta(q) = sum_x pi(x) sum_o p(o|x) grad log p(o|x) (R - beta + V(y) - V(x)),
+
+by sparse linear systems. Climbing this gradient off-line finds what the scheme, which climbs an
+estimate of it, could find at best for its kappa: a local optimum of a policy that draws.
+
+Reference: the 2019 paper, sections III and V; Marbach and Tsitsiklis (2001), Proposition 1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import minimize
+from scipy.sparse.linalg import splu
 from scipy.special import expit, softmax
 
-from analysis.arrays import Floats, one_thread, read_only_arrays
-from analysis.checks import check_choice, check_integer, check_kind, check_number, check_positive
+from analysis.arrays import Floats, Ints, one_thread, read_only_arrays
+from analysis.checks import (
+    check_choice,
+    check_integer,
+    check_kind,
+    check_number,
+    check_positive,
+    check_whole,
+)
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
 from analysis.learning.scheme._kernel import CHOICES
 from analysis.learning.scheme.lspe import LspeOptions, check_coefficients, model
 from analysis.results import NotConverged
+
+LARGEST_CHAIN = 40_000
+"""Joint ages of a `FrozenPolicy`, at most."""
 
 
 @brief
@@ -86,6 +109,13 @@ def check_solution(
             "q, options.kappa and cap make a chain that the linear systems cannot solve: residual "
             f"{residual:.3g}, above 1e-9"
         )
+
+
+def threshold_basis(x: Floats, threshold: str) -> Floats:
+    """Return what each coefficient of T_i multiplies at states x, shape (S, N, coefficients)."""
+    s = x.sum(axis=1, keepdims=True) - x
+    powers = {"constant": [], "shared": [s + s * s], "quadratic": [s, s * s]}[threshold]
+    return np.stack([np.ones_like(s), *powers], axis=-1)
 
 
 @brief
@@ -186,14 +216,9 @@ class ThresholdChain:
     def score(self, gradient: str) -> Floats:
         """Return grad log p(y|x), (8), as `LspeOptions.gradient` reads it; shape (S, A, N, 3)."""
         by_threshold = self._kappa * (self._marginal[:, None, :] - self.active)
-        s = self.x.sum(axis=1, keepdims=True) - self.x
-        basis = np.stack([np.ones_like(s), s, s * s], axis=-1)
-        if self._threshold == "shared":
-            basis[..., 1] += basis[..., 2]
-            basis[..., 2] = 0.0
-        elif self._threshold == "constant":
-            basis[..., 1:] = 0.0
-        own = by_threshold[..., None] * basis[:, None]
+        basis = threshold_basis(self.x, self._threshold)
+        own = np.zeros((*by_threshold.shape, 3))
+        own[..., : basis.shape[-1]] = by_threshold[..., None] * basis[:, None]
         if gradient == "own arm":
             return own
         return np.broadcast_to(own.sum(axis=2, keepdims=True), own.shape)
@@ -272,3 +297,197 @@ def gradient_check(
     estimate = chain.score(options.gradient) * signal[..., None, None]
     formula = np.einsum("sa,sank->nk", weight, estimate)
     return GradientCheck(true, formula, float(np.einsum("sa,sank->", weight, estimate**2)))
+
+
+@brief
+class FrozenPolicy:
+    """The chain of joint ages under exactly `budget` drawn arms an epoch.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources, few enough for the chain.
+    options : LspeOptions
+        Threshold form, kappa and scale; selection "one-of-n", not projected (a projection has
+        kinks).
+    budget : int or whole float
+        Arms crawled at each epoch.
+    cap : int
+        Largest age; an arm that reaches it stays there.
+
+    Attributes
+    ----------
+    ages : ndarray of int, shape (S, N)
+        Joint ages that can be reached from fresh arms.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the chain has more than `LARGEST_CHAIN` states.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import FrozenPolicy, LspeOptions
+    >>> policy = FrozenPolicy(four_sources(), LspeOptions(), budget=1, cap=5)
+    >>> policy.gradient(np.zeros((4, 3))).shape
+    (4, 3)
+    """
+
+    def __init__(
+        self, sources: Sources, options: LspeOptions, budget: int = 1, cap: int = 10
+    ) -> None:
+        check_kind("sources", sources, Sources)
+        check_kind("options", options, LspeOptions)
+        size = len(sources)
+        budget = check_whole("budget", budget, 1, size)
+        cap = check_integer("cap", cap, 2)
+        if options.selection != "one-of-n":
+            raise ValueError(
+                f"options.selection must be 'one-of-n' for a frozen policy, got "
+                f"{options.selection!r}"
+            )
+        if options.projected:
+            raise ValueError("options.projected must be False for a frozen policy, got True")
+        self._sources, self._model = sources, model(sources, options)
+        self._orders = np.array(list(permutations(range(size), budget)))
+        self.ages, self._successor = _reachable(size, self._orders, cap)
+        self._x = sources.state_at_age(self.ages) / self._model.scale
+        self._reward = self._x[:, self._orders].sum(axis=2)
+        self._basis = threshold_basis(self._x, options.threshold)
+        self._free = self._basis.shape[-1]
+
+    def evaluate(self, q: Floats) -> float:
+        """Long-run reward per epoch, in units of content, of thresholds q of shape (N, 3).
+
+        Raises
+        ------
+        NotConverged
+            If arms are drawn so seldom that the linear system cannot be solved to nine digits.
+        """
+        return self._solve(check_coefficients(q, self._sources))[0] * self._model.scale
+
+    def gradient(self, q: Floats) -> Floats:
+        """Gradient of the average reward by q, both in scaled content; shape (N, 3).
+
+        It is 0 in the columns that the threshold's form does not read: those after the first for
+        "constant", the last for "shared".
+        """
+        return self._solve(check_coefficients(q, self._sources))[1]
+
+    def climb(self, q: Floats, iterations: int = 200) -> tuple[Floats, float]:
+        """Climb the exact gradient from q to a local optimum.
+
+        Parameters
+        ----------
+        q : ndarray, shape (N, 3)
+            Where to start, in scaled content.
+        iterations : int
+            Most steps of the quasi-Newton method.
+
+        Returns
+        -------
+        q : ndarray, shape (N, 3)
+        average_reward : float
+            In units of content.
+
+        Raises
+        ------
+        NotConverged
+            If the method breaks down. Running out of steps is no failure: for kappa large enough
+            the optimum lies at infinity, where the policy no longer draws.
+        """
+        start = check_coefficients(q, self._sources)
+        iterations = check_integer("iterations", iterations, 1)
+
+        def cost(flat: Floats) -> tuple[float, Floats]:
+            point = start.copy()
+            point[:, : self._free] = flat.reshape(-1, self._free)
+            value, gradient = self._solve(point)
+            return -value, -gradient[:, : self._free].ravel()
+
+        optimum = minimize(
+            cost,
+            start[:, : self._free].ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": iterations},
+        )
+        if optimum.status == 2:
+            raise NotConverged(f"climbing the exact gradient failed: {optimum.message}")
+        top = start.copy()
+        top[:, : self._free] = optimum.x.reshape(-1, self._free)
+        return top, float(-optimum.fun) * self._model.scale
+
+    def _draws(self, q: Floats) -> tuple[Floats, Floats]:
+        """Chance of each order of draws, (S, O), and its d log p / d T, (S, O, N)."""
+        level = np.einsum("snk,nk->sn", self._basis, q[:, : self._free])
+        logit = self._model.kappa * (self._x - level)
+        states, size = logit.shape
+        chance = np.ones((states, len(self._orders)))
+        score = np.zeros((states, len(self._orders), size))
+        for o, order in enumerate(self._orders):
+            remaining = np.ones(size, dtype=bool)
+            for arm in order:
+                peak = logit[:, remaining].max(axis=1, keepdims=True)
+                weight = np.where(remaining, np.exp(np.minimum(logit - peak, 0.0)), 0.0)
+                share = weight / weight.sum(axis=1, keepdims=True)
+                chance[:, o] *= share[:, arm]
+                score[:, o] += self._model.kappa * share
+                score[:, o, arm] -= self._model.kappa
+                remaining[arm] = False
+        return chance, score
+
+    def _solve(self, q: Floats) -> tuple[float, Floats]:
+        """Average reward and its gradient, scaled."""
+        chance, score = self._draws(q)
+        states = len(self.ages)
+        rows = np.repeat(np.arange(states), chance.shape[1])
+        entries = (chance.ravel(), (rows, self._successor.ravel()))
+        transition = sparse.csr_matrix(entries, shape=(states, states))
+        # Unknowns are V with V(0) = 0, whose column makes room for beta.
+        poisson = (sparse.identity(states) - transition).tocsc()
+        try:
+            factor = splu(sparse.hstack([np.ones((states, 1)), poisson[:, 1:]], format="csc"))
+        except RuntimeError as error:
+            raise NotConverged(
+                f"q leaves the chain more than one recurrent class: {error}"
+            ) from None
+        mean_reward = (chance * self._reward).sum(axis=1)
+        solution = factor.solve(mean_reward)
+        gain, bias = float(solution[0]), solution.copy()
+        bias[0] = 0.0
+        law = factor.solve(np.eye(1, states).ravel(), trans="T")
+        check_solution(transition, mean_reward, gain, law, bias)
+        signal = self._reward - gain + bias[self._successor] - bias[:, None]
+        by_level = np.einsum("s,so,son->sn", law, chance * signal, score)
+        slopes = np.zeros_like(q)
+        slopes[:, : self._free] = np.einsum("sn,snk->nk", by_level, self._basis)
+        return gain, slopes
+
+
+def _reachable(size: int, orders: Ints, cap: int) -> tuple[Ints, Ints]:
+    """Joint ages reached from fresh arms, and the successor of each under each order."""
+    ages = layer = np.ones((1, size), dtype=np.int64)
+    while layer.size:
+        later = _later(layer, orders, cap).reshape(-1, size)
+        count = len(ages)
+        ages, first = np.unique(np.concatenate([ages, later]), axis=0, return_index=True)
+        if len(ages) > LARGEST_CHAIN:
+            raise ValueError(
+                f"cap must leave at most {LARGEST_CHAIN} joint ages of {size} sources, got {cap}"
+            )
+        layer = ages[first >= count]
+    later = _later(ages, orders, cap)
+    rows = np.concatenate([ages, later.reshape(-1, size)])
+    _, position = np.unique(rows, axis=0, return_inverse=True)
+    return ages, position.ravel()[len(ages) :].reshape(later.shape[:2])
+
+
+def _later(ages: Ints, orders: Ints, cap: int) -> Ints:
+    """Ages after each order of draws, shape (S, O, N)."""
+    grown = np.repeat(np.minimum(ages + 1, cap)[:, None, :], len(orders), axis=1)
+    for o, order in enumerate(orders):
+        grown[:, o, order] = 1
+    return grown
