@@ -22,7 +22,7 @@ Values come from `analysis.mdp` with a bound on their error, `residual`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import permutations, product
 
@@ -349,13 +349,7 @@ def delay_bound(sources: Sources, budget: float, engine: Engine) -> PricedSoluti
     """
     check_kind("sources", sources, Sources)
     check_kind("engine", engine, Engine)
-    slowed = Sources(
-        sources.arrival_rate,
-        sources.mean_utility * engine.retention(sources),
-        sources.decay_rate,
-        sources.cost,
-        sources.period,
-    )
+    slowed = replace(sources, mean_utility=sources.mean_utility * engine.retention(sources))
     return priced_problem(slowed, budget, engine.index_rate * sources.period, fresh=True)
 
 

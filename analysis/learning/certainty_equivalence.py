@@ -249,11 +249,8 @@ def _reach(model, age):  # type: ignore[no-untyped-def]
     """Return g = 1 - exp(-mu age) and log g on the grid."""
     if age <= model.g.shape[0]:
         return model.g[age - 1], model.log_g[age - 1]
-    g, log_g = np.empty(model.log_mu.size), np.empty(model.log_mu.size)
-    for point in range(g.size):
-        g[point] = -np.expm1(-np.exp(model.log_mu[point]) * age)
-        log_g[point] = np.log(g[point])
-    return g, log_g
+    g = -np.expm1(-np.exp(model.log_mu) * age)
+    return g, np.log(g)
 
 
 @compiled
@@ -270,13 +267,8 @@ def exposed(model, exposure, log_mu):  # type: ignore[no-untyped-def]
 def _estimate(model, state, i):  # type: ignore[no-untyped-def]
     """Maximise the profile of arm i on the grid and refine it by a parabola."""
     exposure, profile, total = state.exposure[i], state.profile[i], state.total[i]
-    weighted = state.weighted[i]
-    for g in range(exposure.size):
-        profile[g] = weighted[g] - total * np.log(exposure[g])
-    top = 0
-    for g in range(1, profile.size):
-        if profile[g] > profile[top]:
-            top = g
+    profile[:] = state.weighted[i] - total * np.log(exposure)
+    top = profile.argmax()
     inner = min(max(top, 1), exposure.size - 2)
     before, middle, after = profile[inner - 1], profile[inner], profile[inner + 1]
     spacing = model.log_mu[1] - model.log_mu[0]
@@ -309,11 +301,8 @@ def learn(model, state, arms, age, content_found, aged):  # type: ignore[no-unty
         i, since = arms[m], age[arms[m]]
         if since < 1:
             continue
-        keep, content, items = (
-            np.exp(-since / model.memory),
-            content_found[m],
-            not np.isnan(aged[m]),
-        )
+        keep, content = np.exp(-since / model.memory), content_found[m]
+        items = not np.isnan(aged[m])
         state.pairs[i] += 2 if items else 1
         state.weight[i] = keep * state.weight[i] + 1.0
         state.young[i] = keep * state.young[i] + (1.0 if items or since == 1 else 0.0)
@@ -611,10 +600,8 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
     for what exceeds the `budget` largest values at the estimates, and those found before.
     """
     pooled, unseen = _pool(state)
-    estimated, best, slack = np.empty(budget), np.empty(budget), np.empty(values.size)
-    for m in range(budget):
-        estimated[m] = -np.inf
-        best[m] = -np.inf
+    estimated, best = np.full(budget, -np.inf), np.full(budget, -np.inf)
+    slack = np.empty(values.size)
     watched = min(float(state.epoch[0]), model.memory)
     doubt = np.log1p(watched)
     needed = model.floor * np.log1p(watched * budget / values.size) ** GROWTH

@@ -108,12 +108,13 @@ def test_priced_index(sources):
             assert abs(found[i] - exact) <= 10 * room * unit, (price, fresh, k, i)
 
 
-def programme(sources, budget, pages, ages=120):
-    """The relaxed problem of whole crawls as one linear programme over sources and ages."""
-    age = np.arange(1.0, ages + 1)
-    content = np.array([sources.state_at_age(k) for k in age]).T.ravel()
-    cost = np.repeat(sources.cost, ages)
-    taken = np.outer(sources.arrival_rate * sources.period, age).ravel()
+def programme(sources, budget, pages, ages=120, windows=1):
+    """The relaxed problem as one linear programme over sources, ages and windows up to the age."""
+    age = np.repeat(np.arange(1.0, ages + 1), windows)
+    window = age * np.tile(np.arange(1, windows + 1) / windows, ages)
+    content = np.array([sources.state_at_age(m) for m in window]).T.ravel()
+    cost = np.repeat(sources.cost, age.size)
+    taken = np.outer(sources.arrival_rate * sources.period, window).ravel()
     unit = content.max()
     found = linprog(
         -content / unit,

@@ -76,15 +76,3 @@ def test_whole_reward_rises_then_falls():
             assert (rises[:top] >= -unit).all()
             assert (rises[top:] <= unit).all()
             assert (np.diff(rises[:top]) <= unit).all()
-
-
-def test_random_order_formula_is_bound():
-    """R(k) - k [R(k+1) - R(k)] where R falls: the stated index is the largest R instead."""
-    source, engine = Sources([2.0], [1.0], [0.2]), Engine(1.0, 5)
-    ages = np.arange(1, 60)[:, None]
-    worth = frozen_reward(source, engine, ages, 0, order="random")[:, 0]
-    formula = worth[:-1] - np.arange(1, 59) * np.diff(worth)
-    assert formula.max() > 1.2 * worth.max()
-    index = frozen_index(source, engine, ages, 0, order="random")[:, 0]
-    assert index.max() == pytest.approx(worth.max(), rel=1e-12)
-    assert (np.diff(index) >= -1e-12).all()

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from analysis.ephemeral import Sources, four_sources
 from analysis.joint import (
@@ -15,6 +14,7 @@ from analysis.joint import (
     simulate_engine,
 )
 from analysis.results import NotConverged
+from tests.joint.test_definitions import programme
 
 SMALL = {"ages": 5, "parts": 4, "cells": 6}
 
@@ -37,28 +37,11 @@ def drawn_sources(seed, size=None):
     return sources, budget, sources.arrival_rate.sum() * sources.period * rng.uniform(0.05, 1.1)
 
 
-def by_programme(sources, budget, pages, windows, ages):
-    """The relaxed problem as one linear programme over sources, ages and windows (epochs)."""
-    columns = []
-    for i in range(len(sources)):
-        for k in range(1, ages + 1):
-            for m in windows(k):
-                time = m * sources.period
-                content = sources.u_star[i] * -np.expm1(-sources.decay_rate[i] * time)
-                share = np.where(np.arange(len(sources)) == i, k, 0)
-                columns.append([content, sources.cost[i], sources.arrival_rate[i] * time, *share])
-    columns = np.array(columns)
-    limits = [budget, pages, *np.ones(len(sources))]
-    found = linprog(-columns[:, 0], A_ub=columns[:, 1:].T, b_ub=limits, method="highs")
-    assert found.status == 0
-    return -found.fun
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_fresh_bound_matches_linear_programme(seed):
     sources, budget, pages = drawn_sources(seed, 2)
     found = priced_problem(sources, budget, pages, fresh=True)
-    grid = by_programme(sources, budget, pages, lambda k: np.linspace(0, k, 200)[1:], 25)
+    grid = programme(sources, budget, pages, ages=25, windows=199)
     assert grid <= found.bound * (1 + 1e-9)
     assert grid == pytest.approx(found.bound, rel=1e-4)
 

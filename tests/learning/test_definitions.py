@@ -18,17 +18,13 @@ from analysis.ephemeral import (
 )
 from analysis.learning import (
     AgeBlindUcb,
-    CertaintyEquivalence,
     Fixed,
     FrozenPolicy,
     GreedyThresholdPolicy,
     ItemSums,
-    JointQ,
     Lspe,
     LspeOptions,
     ThresholdChain,
-    UcWhittle,
-    WhittleQ,
     best_soft_thresholds,
     closed_loop,
     compare_learners,
@@ -63,27 +59,6 @@ TWO = {
 }
 
 
-MAKERS = {
-    "certainty equivalence": lambda size, budget: CertaintyEquivalence(size),
-    "joint Q": JointQ,
-    "UCWhittle": lambda size, budget: UcWhittle(size),
-    "Whittle Q": lambda size, budget: WhittleQ(size),
-}
-
-
-@each_set
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_compiled_loop_equals_plain(make, sources):
-    """At every budget."""
-    content = Arrivals(sources).sample(80, np.random.default_rng(0))
-    for budget in range(1, len(sources) + 1):
-        slow = play(sources, make(len(sources), budget), content, budget, np.random.default_rng(4))
-        fast = make(len(sources), budget).play(sources, content, budget, np.random.default_rng(4))
-        np.testing.assert_array_equal(fast.crawls, slow.crawls)
-        np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-9, atol=1e-300)
-        assert fast.crawls.sum() == 80 * budget
-
-
 @each_set
 def test_compiled_scheme_equals_plain(sources):
     options, content = LspeOptions.corrected(), mean_content(sources, 60)
@@ -99,8 +74,6 @@ def test_age_blind_ucb(sources):
     """UCB1 from its formula, in plain Python."""
     content = Arrivals(sources).sample(60, np.random.default_rng(3))
     run = AgeBlindUcb(len(sources)).play(sources, content, 1, np.random.default_rng(0))
-    played = play(sources, AgeBlindUcb(len(sources)), content, 1, np.random.default_rng(0))
-    np.testing.assert_array_equal(run.crawls, played.crawls)
     held, found = sources.u.copy(), [[] for _ in range(len(sources))]
     for epoch in range(60):
         top = max((max(f) for f in found if f), default=0.0) or 1.0

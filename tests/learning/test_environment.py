@@ -4,16 +4,13 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from analysis.ephemeral import Arrivals, Observation, Sources, Utility, four_sources
+from analysis.ephemeral import Arrivals, Observation, Sources, Utility
 from analysis.learning import (
     CertaintyEquivalence,
-    CertaintyEquivalenceOptions,
     ItemSums,
-    play,
     sample_items,
 )
 
-SOURCES = four_sources()
 RNG = np.random.default_rng(0)
 
 
@@ -41,16 +38,6 @@ def test_drawn_sums_have_variances(utility):
         for i, mu in enumerate(sources.decay):
             area = quad(lambda s, mu=mu, p=power: s**p * np.exp(-2 * mu * s), 0, 1, epsabs=0)[0]
             assert abs(squares[i].mean() - second[i] * area) < 4.5 * spread[i]
-
-
-@pytest.mark.parametrize("exploration", ["gain", "estimate", "ucb", "thompson"])
-def test_compiled_loop_equals_plain(exploration):
-    drawn = sample_items(Arrivals(SOURCES), 500, np.random.default_rng(2))
-    options = CertaintyEquivalenceOptions(exploration)
-    slow = play(SOURCES, CertaintyEquivalence(4, options), drawn, 2, np.random.default_rng(4))
-    fast = CertaintyEquivalence(4, options).play(SOURCES, drawn, 2, np.random.default_rng(4))
-    np.testing.assert_array_equal(fast.crawls, slow.crawls)
-    np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("mu", "age"), [(0.05, 3), (0.5, 1), (1.0, 1), (1.0, 6), (3.0, 2)])

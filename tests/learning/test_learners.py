@@ -30,6 +30,7 @@ from analysis.learning import (
     sample_items,
 )
 from analysis.learning import certainty_equivalence as kernel
+from tests.families.ephemeral import SETS
 
 SOURCES = four_sources()
 
@@ -45,38 +46,58 @@ def certainty(exploration, **options):
     return partial(CertaintyEquivalence, 4, plain(exploration, **options))
 
 
-MAKERS = {
-    "forced": certainty("forced", forced=4),
-    "ucb": certainty("ucb"),
-    "thompson": certainty("thompson"),
-    "gain": certainty("gain", confidence=0.1),
-    "pairs": certainty("estimate", floor=0.2),
-    "default": partial(CertaintyEquivalence, 4),
-    "whittle-q": partial(WhittleQ, 4),
-    "uc-whittle": partial(UcWhittle, 4),
-    "joint-q": partial(JointQ, 4, 2),
-    "age-blind": partial(AgeBlindUcb, 4),
+OPTIONS = {
+    "forced": plain("forced", forced=4),
+    "ucb": plain("ucb"),
+    "thompson": plain("thompson"),
+    "gain": plain("gain", confidence=0.1),
+    "pairs": plain("estimate", floor=0.2),
+    "default": CertaintyEquivalenceOptions(),
 }
+MAKERS = {
+    **{
+        name: lambda arms, budget, options=options: CertaintyEquivalence(arms, options)
+        for name, options in OPTIONS.items()
+    },
+    "whittle-q": lambda arms, budget: WhittleQ(arms),
+    "uc-whittle": lambda arms, budget: UcWhittle(arms),
+    "joint-q": JointQ,
+    "age-blind": lambda arms, budget: AgeBlindUcb(arms),
+}
+"""What makes each learner, from the number of arms and the budget."""
 
 
 def exponential(horizon, seed=0, sources=SOURCES):
     return Arrivals(sources, Utility("exponential")).sample(horizon, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_compiled_loop_equals_plain(name):
-    content = exponential(600)
-    slow = play(SOURCES, MAKERS[name](), content, 2, np.random.default_rng(4))
-    fast = MAKERS[name]().play(SOURCES, content, 2, np.random.default_rng(4))
+def assert_loops_agree(sources, make, content, budget):
+    slow = play(sources, make(), content, budget, np.random.default_rng(4))
+    fast = make().play(sources, content, budget, np.random.default_rng(4))
     np.testing.assert_array_equal(fast.crawls, slow.crawls)
-    np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-12)
-    np.testing.assert_allclose(fast.expected, slow.expected, rtol=1e-12)
-    assert (fast.engaged == 2).all()
+    np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(fast.expected, slow.expected, rtol=1e-9, atol=1e-300)
+    assert (fast.engaged == budget).all()
+
+
+@pytest.mark.parametrize("items", [False, True])
+@pytest.mark.parametrize("name", MAKERS)
+def test_compiled_loop_equals_plain(name, items):
+    drawn = sample_items(Arrivals(SOURCES), 600, np.random.default_rng(2))
+    assert_loops_agree(SOURCES, partial(MAKERS[name], 4, 2), drawn if items else drawn.worth, 2)
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+@pytest.mark.parametrize("name", MAKERS)
+def test_loops_agree_at_every_budget(name, sources):
+    content = Arrivals(sources).sample(80, np.random.default_rng(0))
+    for budget in range(1, len(sources) + 1):
+        assert_loops_agree(sources, partial(MAKERS[name], len(sources), budget), content, budget)
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_cache_depends_on_both_steps(name):
-    learner = type(MAKERS[name]())
+    learner = type(MAKERS[name](4, 2))
     loop, *steps = (k.py_func.__module__ for k in (learner.loop, learner.choose, learner.learn))
     assert set(steps) <= modules_behind([loop])
 
@@ -133,8 +154,8 @@ def test_unit_of_reward_is_irrelevant():
     grown = Sources(SOURCES.arrival_rate, SOURCES.mean_utility * 1e-4, SOURCES.decay_rate)
     content = exponential(500)
     for name in EXPLORATIONS:
-        one = MAKERS[name]().play(SOURCES, content, 2, np.random.default_rng(0))
-        two = MAKERS[name]().play(grown, content * 1e-4, 2, np.random.default_rng(0))
+        one = MAKERS[name](4, 2).play(SOURCES, content, 2, np.random.default_rng(0))
+        two = MAKERS[name](4, 2).play(grown, content * 1e-4, 2, np.random.default_rng(0))
         np.testing.assert_array_equal(one.crawls, two.crawls)
 
 
@@ -376,7 +397,7 @@ def test_joint_q_finds_optimum():
 def test_world_needs_own_size(name):
     two = Sources(SOURCES.arrival_rate[:2], SOURCES.mean_utility[:2], SOURCES.decay_rate[:2])
     with pytest.raises(ValueError, match=r"number of sources must be an integer in \[4, 4\]"):
-        MAKERS[name]().play(two, mean_content(two, 5), 2, np.random.default_rng(0))
+        MAKERS[name](4, 2).play(two, mean_content(two, 5), 2, np.random.default_rng(0))
 
 
 def decide(learner, ages, budget, rng):

@@ -273,29 +273,6 @@ def geometric(states, ratio):
     return rates, [p / sum(law) for p in law]
 
 
-def test_law_of_rates_beyond_floats():
-    """To climb takes two steps of 1e-200: it is not in the floats how seldom that is."""
-    rates = np.diag([1e-200, 1e-200], 1) + np.diag([1.0, 1.0], -1)
-    for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
-        try:
-            law = stationary_law(rates[np.ix_(order, order)])
-        except NotConverged:
-            continue
-        np.testing.assert_allclose(law[np.argsort(order)], [1.0, 1e-200, 0.0], rtol=1e-13)
-    for wrong in (np.array([[0.0, -1.0], [1.0, 0.0]]), np.array([[0.0, np.nan], [1.0, 0.0]])):
-        with pytest.raises(ValueError, match="rates"):
-            stationary_law(sparse.csr_array(wrong))
-
-
-def test_transient_states_have_no_mass():
-    """Of transient states none has mass, whichever class they lead to."""
-    rates = np.zeros((9, 9))
-    rates[1:, 1:] = decomposable(60)
-    rates[0, 8] = 1e-300
-    truth = [0.0, *exact_law(fractions(rates[1:, 1:]))]
-    np.testing.assert_allclose(stationary_law(rates, 0), np.array(truth, float), rtol=1e-13)
-
-
 def test_recurrent_classes_of_graphs():
     for seed in range(200):
         rng = np.random.default_rng(seed)

@@ -38,7 +38,7 @@ from analysis.checks import (
 from analysis.ephemeral.simulation import long_run
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
-from analysis.learning.scheme.chains import ThresholdChain
+from analysis.learning.scheme.chains import ThresholdChain, threshold_basis
 from analysis.learning.scheme.lspe import STEP_RANGE, GreedyThresholdPolicy, LspeOptions, model
 from analysis.learning.scheme.thresholds import whittle_threshold
 
@@ -214,14 +214,10 @@ def fitted_thresholds(
     states = sources.state_at_age(ages)
     scale = model(sources, LspeOptions()).scale
     levels = np.array([whittle_threshold(sources, x) for x in states]) / scale
-    others = (states.sum(axis=1, keepdims=True) - states) / scale
     squares, rewards = {}, {}
     for form in ("shared", "quadratic"):
         q, share = np.zeros((len(sources), 3)), []
-        for arm in range(len(sources)):
-            s = others[:, arm]
-            constant, powers = np.ones_like(s), [s + s * s] if form == "shared" else [s, s * s]
-            basis = np.stack([constant, *powers], axis=1)
+        for arm, basis in enumerate(np.moveaxis(threshold_basis(states / scale, form), 1, 0)):
             coefficients = np.linalg.lstsq(basis, levels[:, arm], rcond=None)[0]
             q[arm, : coefficients.size] = coefficients
             share.append(1 - (levels[:, arm] - basis @ coefficients).var() / levels[:, arm].var())
