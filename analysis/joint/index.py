@@ -93,6 +93,8 @@ from analysis.ephemeral.scheduler.register import caps, pages_per_epoch
 from analysis.ephemeral.scheduler.register import queued_sources as queued_sources
 from analysis.ephemeral.sources import Sources
 
+INDICES = ("blind", "priced", "frozen")
+"""Index policies: of part I; with a price a page; with a price and the length of the queue."""
 ORDERS = ("freshest", "random")
 """Orders in which the pages of one crawl join the queue."""
 MOST_PLACES = 100_000

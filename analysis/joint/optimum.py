@@ -44,6 +44,7 @@ from analysis.checks import (
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint.index import (
+    INDICES,
     ORDERS,
     Engine,
     batch_value,
@@ -57,8 +58,6 @@ from analysis.mdp import policy_iteration, stationary_law
 from analysis.mdp.problem import check_policy, policy_chain
 from analysis.results import AverageSolution
 
-INDICES = ("blind", "priced", "frozen")
-"""Index policies: of part I; with a price a page; with a price and the length of the queue."""
 LARGEST_SYSTEM = 50_000_000
 """Entries of the transition matrices together, at most."""
 

@@ -45,6 +45,7 @@ from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint.index import (
+    INDICES,
     Engine,
     best_queued_window,
     best_window,
@@ -279,7 +280,6 @@ def _play(
 
 
 ORDERS_OF_INDEXING = tuple(order.name.lower() for order in Order)
-INDICES = ("blind", "priced", "frozen")
 MOST_EVENTS = 50_000_000
 """Pages and completions of one run, on average at most."""
 

@@ -26,7 +26,7 @@ from analysis.mdp.discounted import METHODS
 from analysis.results import NotConverged
 
 #: Problems of each family in ``make check``, and in ``make proofs``.
-FEW, MANY = 4, 40
+counted = pytest.mark.parametrize("count", [4, pytest.param(40, marks=pytest.mark.slow)])
 
 
 def ring(states):
@@ -196,7 +196,9 @@ def gains(transitions, rewards, policy):
         yield sum(p * Fraction(rewards[policy[s], s]) for p, s in zip(law, members, strict=True))
 
 
-def averages(family, count):
+@counted
+@pytest.mark.parametrize("family", PROBLEMS)
+def test_average_reward_is_optimal(family, count):
     """The best gain of all policies; the policy found has it too."""
     for number in range(count):
         transitions, rewards = drawn(family, number, 1)
@@ -219,7 +221,9 @@ def averages(family, count):
             assert np.abs(equation).max() <= 2 * found.residual + 1e-15 * unit
 
 
-def discounted(family, count):
+@counted
+@pytest.mark.parametrize("family", PROBLEMS)
+def test_discounted_values_are_optimal(family, count):
     """The best values of all policies, for discounts up to 1 - 1e-14, or refused."""
     for number, power in product(range(count), (0.3, 1, 3, 6, 9, 12, 14)):
         transitions, rewards = drawn(family, number, 2)
@@ -246,16 +250,6 @@ def discounted(family, count):
                 continue
             room = 2e-10 * np.abs(best).max() + 1e-14 * np.abs(rewards[rewards > -np.inf]).max()
             assert np.abs(found.values - best).max() <= room, (number, power, method)
-
-
-def laws(rates, law=None):
-    """Each probability has 13 digits, in this order of the states and another."""
-    truth = np.array(exact_law(fractions(rates)) if law is None else law, float)
-    order = np.random.default_rng(0).permutation(len(rates))
-    for places in (np.arange(len(rates)), order):
-        mixed = rates[np.ix_(places, places)]
-        for given in (mixed, sparse.csc_array(mixed), sparse.coo_matrix(mixed)):
-            np.testing.assert_allclose(stationary_law(given), truth[places], rtol=1e-13)
 
 
 def decomposable(power):
@@ -303,22 +297,6 @@ def best_cycle(successors, rewards, start):
     return max(best)
 
 
-def cycles(draw, count):
-    for number in range(count):
-        rng = np.random.default_rng(number)
-        states = int(rng.integers(1, 6))
-        successors = rng.integers(states, size=(2, states))
-        rewards = draw(rng, states)
-        unit = np.abs(rewards[np.isfinite(rewards)]).max()
-        for start in range(states):
-            solution, cycle = maximum_mean_cycle(successors, rewards, initial_state=start)
-            truth = best_cycle(successors, rewards, start)
-            assert abs(solution.gain - truth) <= 1e-11 * unit
-            own = rewards[solution.policy[cycle], cycle].mean()
-            assert own == pytest.approx(solution.gain, rel=1e-14, abs=1e-15 * unit)
-            assert solution.residual <= 1e-11 * unit
-
-
 def drawn_forbidden(rng, states):
     rewards = rng.normal(size=(2, states))
     rewards[1, rng.integers(states)] = -np.inf
@@ -336,6 +314,24 @@ CYCLES = {
 }
 
 
+@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("draw", CYCLES.values(), ids=CYCLES)
+def test_best_mean_cycle(draw, count):
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        states = int(rng.integers(1, 6))
+        successors = rng.integers(states, size=(2, states))
+        rewards = draw(rng, states)
+        unit = np.abs(rewards[np.isfinite(rewards)]).max()
+        for start in range(states):
+            solution, cycle = maximum_mean_cycle(successors, rewards, initial_state=start)
+            truth = best_cycle(successors, rewards, start)
+            assert abs(solution.gain - truth) <= 1e-11 * unit
+            own = rewards[solution.policy[cycle], cycle].mean()
+            assert own == pytest.approx(solution.gain, rel=1e-14, abs=1e-15 * unit)
+            assert solution.residual <= 1e-11 * unit
+
+
 def test_long_cycle_is_found():
     """A ring of 3,000 states that earns a billionth more, or less, than staying somewhere."""
     states = 3000
@@ -350,38 +346,10 @@ def test_long_cycle_is_found():
         assert len(cycle) == (1 if more > 0 else states)
 
 
-@pytest.mark.parametrize("family", PROBLEMS)
-def test_average_reward_is_optimal(family):
-    averages(family, FEW)
-
-
-@pytest.mark.parametrize("family", PROBLEMS)
-def test_discounted_values_are_optimal(family):
-    discounted(family, FEW)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("check", [averages, discounted])
-@pytest.mark.parametrize("family", PROBLEMS)
-def test_many_problems(family, check):
-    check(family, MANY)
-
-
-@pytest.mark.parametrize("draw", CYCLES.values(), ids=CYCLES)
-def test_best_mean_cycle(draw):
-    cycles(draw, 30)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("draw", CYCLES.values(), ids=CYCLES)
-def test_many_mean_cycles(draw):
-    cycles(draw, 1000)
-
-
 LAWS = {
-    **{f"left once in 2^{k}": (decomposable(k),) for k in (1, 20, 60, 900)},
-    "a periodic chain": (ring(7),),
-    "one state": (np.ones((1, 1)),),
+    **{f"left once in 2^{k}": decomposable(k) for k in (1, 20, 60, 900)},
+    "a periodic chain": ring(7),
+    "one state": np.ones((1, 1)),
     "a queue that is mostly empty": geometric(60, 2.0**-16),
     "a queue that is mostly full": geometric(60, 2.0**16),
 }
@@ -389,7 +357,14 @@ LAWS = {
 
 @pytest.mark.parametrize("chain", LAWS.values(), ids=LAWS)
 def test_stationary_law(chain):
-    laws(*chain)
+    """Each probability has 13 digits, in this order of the states and another."""
+    rates, law = chain if isinstance(chain, tuple) else (chain, exact_law(fractions(chain)))
+    truth = np.array(law, float)
+    order = np.random.default_rng(0).permutation(len(rates))
+    for places in (np.arange(len(rates)), order):
+        mixed = rates[np.ix_(places, places)]
+        for given in (mixed, sparse.csc_array(mixed), sparse.coo_matrix(mixed)):
+            np.testing.assert_allclose(stationary_law(given), truth[places], rtol=1e-13)
 
 
 def test_state_dependent_gain_is_refused() -> None:

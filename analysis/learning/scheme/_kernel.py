@@ -14,95 +14,25 @@ from numpy.typing import NDArray
 
 from analysis.learning.environment import compiled
 
-# The choices of `LspeOptions` as integers, for compiled code
-
-
-class Selection(IntEnum):
-    """How arms are drawn."""
-
-    INDEPENDENT = 0
-    ONE_OF_N = 1
-
-
-class Reward(IntEnum):
-    """Whose contents the reward R sums: those of all arms, or of the crawled ones."""
-
-    ALL = 0
-    CRAWLED = 1
-
-
-class Signal(IntEnum):
-    """Factor of the gradient: the value of the next state, or the advantage."""
-
-    NEXT_VALUE = 0
-    ADVANTAGE = 1
-
-
-class Gradient(IntEnum):
-    """Arms whose terms of (8), in the 2019 paper, a component of the gradient sums."""
-
-    EVERY_ARM = 0
-    OWN_ARM = 1
-
-
-class Threshold(IntEnum):
-    """Form of the threshold function T_i."""
-
-    CONSTANT = 0
-    SHARED = 1
-    QUADRATIC = 2
-
-
-class Features(IntEnum):
-    """Form of the features phi."""
-
-    LINEAR = 0
-    QUADRATIC = 1
-
-
-class Regulariser(IntEnum):
-    """How the matrix B is regularised or inverted."""
-
-    NONE = 0
-    RIDGE = 1
-    TIKHONOV = 2
-    SHERMAN_MORRISON = 3
-
-
-class Averaging(IntEnum):
-    """Step size b(n)."""
-
-    MEAN = 0
-    STEP = 1
-
-
-CHOICES: Mapping[str, Mapping[str, IntEnum]] = {
-    "selection": {
-        "independent": Selection.INDEPENDENT,
-        "one-of-n": Selection.ONE_OF_N,
-    },
-    "reward": {"all": Reward.ALL, "crawled": Reward.CRAWLED},
-    "signal": {
-        "next value": Signal.NEXT_VALUE,
-        "advantage": Signal.ADVANTAGE,
-    },
-    "gradient": {"every arm": Gradient.EVERY_ARM, "own arm": Gradient.OWN_ARM},
-    "threshold": {
-        "constant": Threshold.CONSTANT,
-        "shared": Threshold.SHARED,
-        "quadratic": Threshold.QUADRATIC,
-    },
-    "features": {"linear": Features.LINEAR, "quadratic": Features.QUADRATIC},
-    "regulariser": {
-        "none": Regulariser.NONE,
-        "ridge": Regulariser.RIDGE,
-        "tikhonov": Regulariser.TIKHONOV,
-        "sherman-morrison": Regulariser.SHERMAN_MORRISON,
-    },
-    "averaging": {"mean": Averaging.MEAN, "step": Averaging.STEP},
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "selection": ("independent", "one-of-n"),
+    "reward": ("all", "crawled"),
+    "signal": ("next value", "advantage"),
+    "gradient": ("every arm", "own arm"),
+    "threshold": ("constant", "shared", "quadratic"),
+    "features": ("linear", "quadratic"),
+    "regulariser": ("none", "ridge", "tikhonov", "sherman-morrison"),
+    "averaging": ("mean", "step"),
 }
-"""Names of the choices of each option, with their values in the compiled steps."""
-
+"""The choices of each option of `LspeOptions`; compiled code has their places, as named below."""
+Selection = IntEnum("Selection", "INDEPENDENT ONE_OF_N", start=0)
+Reward = IntEnum("Reward", "ALL CRAWLED", start=0)
+Signal = IntEnum("Signal", "NEXT_VALUE ADVANTAGE", start=0)
+Gradient = IntEnum("Gradient", "EVERY_ARM OWN_ARM", start=0)
+Threshold = IntEnum("Threshold", "CONSTANT SHARED QUADRATIC", start=0)
+Features = IntEnum("Features", "LINEAR QUADRATIC", start=0)
+Regulariser = IntEnum("Regulariser", "NONE RIDGE TIKHONOV SHERMAN_MORRISON", start=0)
+Averaging = IntEnum("Averaging", "MEAN STEP", start=0)
 
 STEP_BLOCK = 500
 AVERAGING_BLOCK = 1000
@@ -114,7 +44,7 @@ AVERAGING_POWER = AVERAGING_RATIO[0] / AVERAGING_RATIO[1]
 class Model(NamedTuple):
     """Constants of a run; u and u_star are divided by scale, the rest is as in LspeOptions.
 
-    From `selection` on they are values of the enumerations above.
+    From `selection` on they are places in `CHOICES`.
     """
 
     alpha: NDArray[np.float64]

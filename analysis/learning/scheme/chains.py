@@ -182,7 +182,7 @@ class ThresholdChain:
 
     def rewards(self, objective: str) -> Floats:
         """Content of the "crawled" or of "all" arms, for each state and action; shape (S, A)."""
-        check_choice("objective", objective, tuple(CHOICES["reward"]))
+        check_choice("objective", objective, CHOICES["reward"])
         if objective == "crawled":
             return np.asarray(self.x @ self.active.T)
         return np.broadcast_to(self.x.sum(axis=1)[:, None], self.chance.shape)

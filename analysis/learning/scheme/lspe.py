@@ -49,6 +49,7 @@ from analysis.checks import (
     check_integer,
     check_kind,
     check_number,
+    check_positive,
     check_whole,
     set_fields,
 )
@@ -141,15 +142,13 @@ class LspeOptions:
 
     def __post_init__(self) -> None:
         for option, names in CHOICES.items():
-            check_choice(option, getattr(self, option), tuple(names))
+            check_choice(option, getattr(self, option), names)
         check_kind("projected", self.projected, bool)
         positive = ["kappa", "regularisation", "initial_matrix", "limit"]
         positive += [] if self.scale is None else ["scale"]
-        for name in positive:
-            value = check_number(name, getattr(self, name), 0, low_open=True, high_open=True)
-            set_fields(self, **{name: value})
         set_fields(
             self,
+            **{name: check_positive(name, getattr(self, name)) for name in positive},
             offset=check_number("offset", self.offset, low_open=True, high_open=True),
             step=check_number("step", self.step, *STEP_RANGE, low_open=True, high_open=True),
             value_step=check_number("value_step", self.value_step, 0, 1, low_open=True),
@@ -341,7 +340,7 @@ def model(sources: Sources, options: LspeOptions) -> kernel.Model:
         options.regularisation,
         options.limit,
         options.projected,
-        **{option: int(names[getattr(options, option)]) for option, names in CHOICES.items()},
+        **{option: names.index(getattr(options, option)) for option, names in CHOICES.items()},
     )
 
 
@@ -429,12 +428,9 @@ def learned(
     replications = check_integer("replications", replications, 2)
     seed = check_integer("seed", seed, 0, math.inf)
     budget = check_whole("budget", budget, 1, len(sources))
-    unit = sources.u_star.max() if options.scale is None else options.scale
     first = initial_thresholds
     if first is not None:
-        first = check_array("initial_thresholds", first) / unit
-    if first is not None and first.shape != (len(sources),):
-        raise ValueError(f"initial_thresholds must have shape ({len(sources)},), got {first.shape}")
+        first = check_array("initial_thresholds", first) / model(sources, options).scale
     content = mean_content(sources, horizon)
     runs, ends, diverged = [], [], []
     for number, rng in enumerate(np.random.default_rng(seed).spawn(replications)):
