@@ -1,5 +1,7 @@
 """Restart bandits: the index against a public package and dense solves; simulation against loops.
 
+Any arm with two actions: index and test of indexability against the same package.
+
 Every row times both sides in the same process, the best of a few runs each, and holds what they
 computed against each other.
 """
@@ -7,13 +9,15 @@ computed against each other.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 from scipy.linalg.lapack import dgetrf
 
+from analysis.bandits import Arm, certify_indexability
 from analysis.restarts import RestartArm, whittle_index, whittle_indices
 from analysis.restarts.instances import (
     random_walk,
@@ -36,6 +40,7 @@ def rows() -> Iterator[dict[str, Any]]:
     for states in (2000, 4000):
         yield from large_rows(states)
     yield from simulation_rows()
+    yield from arm_rows()
 
 
 @contextmanager
@@ -225,3 +230,25 @@ def object_loop(bandit: RestartBandit, scores: Scores, paths: int, epochs: int) 
             cost = sum(arm.step(int(i in chosen)) for i, arm in enumerate(arms))
             total += (1 - bandit.discount) * bandit.discount**t * cost
     return total / paths
+
+
+def arm_rows() -> Iterator[dict[str, Any]]:
+    """Yield the index and test of indexability of any arm against the package."""
+    rng = np.random.default_rng(1)
+    for states in (10, 25, 100, 500, 1000):
+        arm = Arm(rng.dirichlet(np.ones(states), (2, states)), rng.normal(size=(2, states)))
+        for discount in (0.9, 1.0):
+            ours, found = best(lambda a=arm, b=discount: certify_indexability(a, b), 5)
+            theirs, index = best(lambda a=arm, b=discount: package_index_of_arm(a, b), 3)
+            note = f"from both ends of the subsidies; {difference(found.index, index)}"
+            name = f"index of any arm, {states} states, discount {discount:g}"
+            yield row(name, ours, "markovianbandit-pkg", theirs, note)
+
+
+def package_index_of_arm(arm: Arm, discount: float) -> np.ndarray:
+    with numpy_state(), redirect_stdout(StringIO()):
+        from markovianbandit.whittle_computation import compute_whittle_indices
+
+        kernels, rewards = map(np.array, arm.transitions), map(np.array, arm.rewards)
+        _, index = compute_whittle_indices(*kernels, *rewards, beta=discount)
+    return np.asarray(index)

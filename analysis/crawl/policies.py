@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_number, check_positive, check_whole
 from analysis.crawl.feeds.listing import contradict, listing_window, mean_rate, time_to, weight_at
+from analysis.crawl.frontier.frontier import TurnPolicy
 from analysis.crawl.frontier.state import DAY, NEVER, Outcome
-from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.lagrangian import PricedSources, crawl_price
@@ -31,7 +31,7 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalenceOptions,
 )
 from analysis.trace.deployed import NutchAdaptive
-from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
+from analysis.trace.policies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 
 Arms = NDArray[np.int64]
 MEMORY = 90 * 86_400.0

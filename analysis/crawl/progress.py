@@ -7,9 +7,11 @@ the functions below write as text, as OPML and for Prometheus.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
+from itertools import repeat
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,8 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from analysis.crawl.clock import write_duration
+from analysis.crawl.frontier.pinged import COUNTS
 from analysis.crawl.frontier.state import FOUND
-from analysis.crawl.frontier.trust import COUNTS
 from analysis.crawl.store import read_progress
 
 FEEDS = "feeds.json"
@@ -296,25 +298,9 @@ def feeds_page(record: dict[str, Any]) -> str:
     facts = "".join(
         f"<tr><th scope=row>{escape(name)}<td>{escape(value)}" for name, value in _overview(record)
     )
-    table = feeds_table(record)
-    head = "".join(f"<th scope=col>{escape(name)}" for name in table.columns)
-    rows = "".join(
-        f"<tr{' class=trouble' if row[-1] else ''}>"
-        + "".join(f"<td>{escape(cell)}" for cell in row)
-        for row in table.itertuples(index=False, name=None)
-    )
-    hubs = ""
+    feeds, hubs = feeds_table(record), ""
     if record.get("hubs"):
-        table_of_hubs = hubs_table(record)
-        hub_rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}" for cell in row)
-            for row in table_of_hubs.itertuples(index=False, name=None)
-        )
-        names = "".join(f"<th scope=col>{escape(name)}" for name in table_of_hubs.columns)
-        hubs = (
-            f"<h2>Hubs and other senders of pings</h2><div><table><thead><tr>{names}</thead>"
-            f"<tbody>{hub_rows}</tbody></table></div>"
-        )
+        hubs = f"<h2>Hubs and other senders of pings</h2>{_html_table(hubs_table(record))}"
     style = (
         ":root{color-scheme:light dark}body{font:15px/1.5 sans-serif;margin:1.5em}"
         "table{border-collapse:collapse}td,th{padding:.15em .7em;text-align:left;"
@@ -325,9 +311,19 @@ def feeds_page(record: dict[str, Any]) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>Crawl</title>'
         f"<style>{style}</style></head><body><h1>Crawl</h1><table>{facts}</table>{hubs}"
-        f"<h2>Feeds, those in trouble first</h2><div><table><thead><tr>{head}</thead>"
-        f"<tbody>{rows}</tbody></table></div></body></html>\n"
+        f"<h2>Feeds, those in trouble first</h2>{_html_table(feeds, feeds['trouble'] != '')}"
+        "</body></html>\n"
     )
+
+
+def _html_table(table: pd.DataFrame, is_marked: Iterable[bool] = repeat(False)) -> str:
+    """Return a table of text in HTML, with some of its rows marked."""
+    head = "".join(f"<th scope=col>{escape(name)}" for name in table.columns)
+    rows = "".join(
+        f"<tr{' class=trouble' * mark}>" + "".join(f"<td>{escape(cell)}" for cell in row)
+        for row, mark in zip(table.itertuples(index=False, name=None), is_marked, strict=False)
+    )
+    return f"<div><table><thead><tr>{head}</thead><tbody>{rows}</tbody></table></div>"
 
 
 def feeds_opml(record: dict[str, Any]) -> bytes:

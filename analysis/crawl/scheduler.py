@@ -37,13 +37,16 @@ import logging
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from os import SEEK_END, PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FeedExporter
 from scrapy.extensions.spiderstate import SpiderState
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
@@ -52,7 +55,6 @@ from twisted.internet.defer import maybeDeferred
 
 from analysis.checks import check_whole
 from analysis.crawl.clock import SteadyClock
-from analysis.crawl.exports import flush_exports, mend_exports
 from analysis.crawl.feeds.reader import FeedReader
 from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.download import HANDLER, LastRequests
@@ -71,8 +73,7 @@ from analysis.crawl.settings import (
     read_sources,
 )
 from analysis.crawl.signals.service import CLOSING_WAIT, Signals
-from analysis.crawl.store import Log, Store
-from analysis.crawl.summary import Summary
+from analysis.crawl.store import Log, Store, Summary
 
 PATIENCE = 60.0
 """Seconds for which the crawl tries to write its folder."""
@@ -642,3 +643,52 @@ class EpochScheduler(BaseScheduler):
             request = self.next_request()
             if request is not None:
                 engine.crawl(request)
+
+
+# Files of Scrapy's ``FEEDS``: flushed before a fetch is settled, and repaired after a kill.
+
+BLOCK = 64 * 1024
+"""Bytes that are read at once in search of a line break."""
+JSON_LINES = ("jsonlines", "jsonl", "jl")
+"""Scrapy's names of the format."""
+
+
+def _slots(crawler: Crawler) -> Iterator[Any]:
+    """Yield Scrapy's entries of the files to which items are exported."""
+    exporter = crawler.get_extension(FeedExporter)
+    yield from exporter.slots if exporter else ()
+
+
+def flush_exports(crawler: Crawler) -> None:
+    """Flush the files of ``FEEDS``."""
+    for slot in _slots(crawler):
+        if slot.file is not None:
+            slot.file.flush()
+
+
+def mend_exports(crawler: Crawler) -> None:
+    """Cut off an incomplete last line, left by a kill, in files of ``FEEDS``.
+
+    This concerns JSON Lines to which the crawl appends; the items are exported again.
+    """
+    for slot in _slots(crawler):
+        path = getattr(slot.storage, "path", None)
+        appends = getattr(slot.storage, "write_mode", "") == "ab"
+        if path and slot.format in JSON_LINES and appends:
+            cut_torn_line(path)
+
+
+def cut_torn_line(path: str | PathLike[str]) -> None:
+    """Cut a file after its last line break; do nothing if there is no regular file."""
+    if not Path(path).is_file():
+        return
+    with open(path, "rb+") as file:
+        start = size = file.seek(0, SEEK_END)
+        length = 0
+        while start and not length:
+            step = min(start, BLOCK)
+            start -= step
+            file.seek(start)
+            length = file.read(step).rfind(b"\n") + 1
+        if start + length < size:
+            file.truncate(start + length)

@@ -8,11 +8,16 @@ from .deployed import (
     StormCrawler,
 )
 from .experiment import Experiment, Outcome, choose_memory
-from .forgetting import ForgettingIndex, known_from
-from .frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl, lambdacrawl_rates
-from .reading import Repair, read_trace
+from .policies import (
+    ForgettingIndex,
+    FrequencyPolicy,
+    best_fixed_frequencies,
+    known_from,
+    lambdacrawl,
+    lambdacrawl_rates,
+)
 from .signals import read_pings
-from .trace import Trace, publications
+from .trace import Repair, Trace, publications, read_trace
 
 __all__ = [
     "AutoTtl",

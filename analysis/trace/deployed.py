@@ -347,7 +347,7 @@ class CommaFeed(DueTimes):
     epoch_seconds : float
         Length of an epoch; positive.
     shortest, longest : float
-        Limits of the interval, in seconds; positive.
+        Limits of the interval, in seconds; positive. By default five minutes and four hours.
     listed : int
         How many items a feed lists, the newest ones; an assumption. At least 1.
 
@@ -368,18 +368,21 @@ class CommaFeed(DueTimes):
     [0.0, 0.0]
     """
 
-    RULE = kernels.Schedule.COMMAFEED
+    RULE, SHORTEST, LONGEST = kernels.Schedule.COMMAFEED, 300.0, 4 * 3600.0
 
     def __init__(
         self,
         arms: int,
         epoch_seconds: float = 3600.0,
         *,
-        shortest: float = 300.0,
-        longest: float = 4 * 3600.0,
+        shortest: float | None = None,
+        longest: float | None = None,
         listed: int = 20,
     ) -> None:
-        super().__init__(arms, epoch_seconds, shortest, longest)
+        shortest = self.SHORTEST if shortest is None else shortest
+        super().__init__(
+            arms, epoch_seconds, shortest, self.LONGEST if longest is None else longest
+        )
         self.listed = check_integer("listed", listed, 1)
         self.published: list[Floats] = [np.empty(0)] * self.due.size
 
@@ -405,16 +408,7 @@ class NextcloudNews(CommaFeed):
     at most, it is the longest. What is due within ten minutes is visited. Without this setting all
     feeds are visited every hour. All sources are due at the first epoch.
 
-    Parameters
-    ----------
-    arms : int
-        N.
-    epoch_seconds : float
-        Length of an epoch; positive.
-    shortest, longest : float
-        In seconds; positive.
-    listed : int
-        How many items a feed lists, the newest ones; an assumption. At least 1.
+    Parameters are those of `CommaFeed`; by default `shortest` is an hour and `longest` a day.
 
     Examples
     --------
@@ -423,18 +417,7 @@ class NextcloudNews(CommaFeed):
     [0.0, 0.0]
     """
 
-    RULE = kernels.Schedule.NEXTCLOUD
-
-    def __init__(
-        self,
-        arms: int,
-        epoch_seconds: float = 3600.0,
-        *,
-        shortest: float = 3600.0,
-        longest: float = DAY,
-        listed: int = 20,
-    ) -> None:
-        super().__init__(arms, epoch_seconds, shortest=shortest, longest=longest, listed=listed)
+    RULE, SHORTEST, LONGEST = kernels.Schedule.NEXTCLOUD, 3600.0, DAY
 
 
 @brief
@@ -448,16 +431,8 @@ class Friendica(CommaFeed):
     year without an item, 30 days after two. Days begin at the hour of the first epoch. All sources
     are due at the first epoch.
 
-    Parameters
-    ----------
-    arms : int
-        N.
-    epoch_seconds : float
-        Length of an epoch; positive.
-    shortest, longest : float
-        Limits of the interval, in seconds; positive.
-    listed : int
-        How many items a feed lists, the newest ones; an assumption. At least 1.
+    Parameters are those of `CommaFeed`; by default the interval is from a quarter of an hour to 30
+    days.
 
     Examples
     --------
@@ -466,15 +441,4 @@ class Friendica(CommaFeed):
     [0.0, 0.0]
     """
 
-    RULE = kernels.Schedule.FRIENDICA
-
-    def __init__(
-        self,
-        arms: int,
-        epoch_seconds: float = 3600.0,
-        *,
-        shortest: float = 900.0,
-        longest: float = 30 * DAY,
-        listed: int = 20,
-    ) -> None:
-        super().__init__(arms, epoch_seconds, shortest=shortest, longest=longest, listed=listed)
+    RULE, SHORTEST, LONGEST = kernels.Schedule.FRIENDICA, 900.0, 30 * DAY

@@ -45,7 +45,7 @@ from analysis.ephemeral.policies import Policy, named_policy
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.table import Timetable, timetable
 from analysis.trace.deployed import DueTimes
-from analysis.trace.forgetting import ForgettingIndex, known_from
+from analysis.trace.policies import ForgettingIndex, known_from
 from analysis.trace.replay import (
     Clock,
     Visits,

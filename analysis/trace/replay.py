@@ -72,8 +72,7 @@ from analysis.trace.deployed import (
     NutchAdaptive,
     StormCrawler,
 )
-from analysis.trace.forgetting import ForgettingIndex
-from analysis.trace.frequencies import FrequencyPolicy
+from analysis.trace.policies import ForgettingIndex, FrequencyPolicy
 from analysis.trace.trace import HOUR, Trace, weighted_counts
 
 _AT_A_TIME = 1000

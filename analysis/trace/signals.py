@@ -36,8 +36,16 @@ from analysis.ephemeral.signals.simulation import (
     play_signals,
 )
 from analysis.trace.experiment import Experiment
-from analysis.trace.reading import DUPLICATES, Repair, parse_now, read_rows, repair_rows
-from analysis.trace.trace import HOUR, WEEK, Trace
+from analysis.trace.trace import (
+    DUPLICATES,
+    HOUR,
+    WEEK,
+    Repair,
+    Trace,
+    parse_now,
+    read_rows,
+    repair_rows,
+)
 
 
 @read_only_arrays

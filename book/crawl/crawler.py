@@ -31,7 +31,7 @@ from analysis.learning.comparison import index_rewards
 from analysis.learning.environment import sample_items
 from analysis.results import Estimate
 from analysis.sweep import sweep
-from analysis.trace.frequencies import best_fixed_frequencies, lambdacrawl
+from analysis.trace.policies import best_fixed_frequencies, lambdacrawl
 from scorecard import format_plus_minus, save_data, save_table, save_value, save_values
 
 DAY = 86_400

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
 from analysis.crawl.feeds.listing import listed_ages, listing_window
+from analysis.crawl.frontier.frontier import TurnPolicy
 from analysis.crawl.frontier.state import FOUND, Outcome
-from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.crawl.policies import IndexPolicy, ListingIndex
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources

@@ -30,8 +30,8 @@ from analysis.trace.deployed import (
     StormCrawler,
 )
 from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory, ratio_interval
-from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.kernels import follow_hours
+from analysis.trace.policies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.replay import Clock, Visits, find_next_visits, priorities
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace
 from book.trace.shared import SIZES, check_weeks, load_trace

@@ -14,8 +14,8 @@ from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, 
 from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.experiment import Experiment, Outcome, choose_memory, trained_rates
-from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.poisson import compare_with_surrogates
+from analysis.trace.policies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.replay import expected_reward
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
 from book.trace.shared import SIZES, check_weeks, load_trace, measure_ratio

@@ -12,9 +12,8 @@ import pandas as pd
 
 from analysis.arrays import Floats
 from analysis.trace.experiment import Experiment, ratio_interval
-from analysis.trace.reading import Repair, read_trace
 from analysis.trace.signals import Pings, read_pings
-from analysis.trace.trace import WEEK, Trace, publications
+from analysis.trace.trace import WEEK, Repair, Trace, publications, read_trace
 
 SIZES = ("small", "middle", "large")
 """Names of the three budgets of a page."""

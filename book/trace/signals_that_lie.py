@@ -25,10 +25,9 @@ from analysis.ephemeral.signals.index import one_ping_index, one_ping_reach, sig
 from analysis.ephemeral.signals.simulation import ANNOUNCED, FALSE, SILENT, Trust
 from analysis.ephemeral.stochastic.index import lattice_chain, lattice_index
 from analysis.trace.experiment import Experiment, block_weights
-from analysis.trace.frequencies import FrequencyPolicy, lambdacrawl_rates
-from analysis.trace.reading import Repair
+from analysis.trace.policies import FrequencyPolicy, lambdacrawl_rates
 from analysis.trace.signals import Hub, play_pings, recorded_pings, simulated_pings
-from analysis.trace.trace import HOUR, WEEK
+from analysis.trace.trace import HOUR, WEEK, Repair
 from book.trace.shared import (
     check_files,
     load_pings,

@@ -23,11 +23,14 @@ from analysis.trace.experiment import (
     gamma_prior,
     ratio_interval,
 )
-from analysis.trace.forgetting import known_from
-from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.poisson import ENOUGH, compare_with_surrogates
-from analysis.trace.reading import Repair, read_trace
-from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
+from analysis.trace.policies import (
+    FrequencyPolicy,
+    best_fixed_frequencies,
+    known_from,
+    lambdacrawl,
+)
+from analysis.trace.trace import DAY, HOUR, WEEK, Repair, Trace, publications, read_trace
 from scorecard import (
     COLOURS,
     NONE,

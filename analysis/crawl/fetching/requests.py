@@ -37,9 +37,8 @@ from twisted.python.failure import Failure
 
 from analysis.checks import check_kind
 from analysis.crawl.clock import TIME_HEADER
-from analysis.crawl.feeds.reader import FeedReader, Reading
+from analysis.crawl.feeds.reader import FeedReader, ReaderProcesses, Reading
 from analysis.crawl.feeds.reply import Reply, Unreadable
-from analysis.crawl.feeds.worker import ReaderProcesses
 from analysis.crawl.fetching.download import HANDLER, Handler, Stopped
 from analysis.crawl.fetching.headers import (
     MOVED,
@@ -61,8 +60,7 @@ from analysis.crawl.fetching.hosts import (
     plain_address,
 )
 from analysis.crawl.frontier.frontier import Frontier
-from analysis.crawl.frontier.hosts import REFUSED, backoff
-from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE, Outcome
+from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE, REFUSED, Outcome, backoff
 
 MOST_BYTES = 10 * 1024 * 1024
 """Bytes of a body, as sent and unpacked, beyond which a fetch fails, unless ``DOWNLOAD_MAXSIZE`` is

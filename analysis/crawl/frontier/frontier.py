@@ -3,7 +3,7 @@
 The frontier gets from a policy (or a learner) as many sources as the budget allows and passes the
 results of their fetches to it. It handles what the model does not have:
 
-* *Crawl delays* of hosts, in seconds (`analysis.crawl.frontier.hosts`).
+* *Crawl delays* of hosts, in seconds (`Hosts` of `analysis.crawl.frontier.state`).
 * A *failed* fetch (an error, a time-out, no feed) uses one fetch of the budget and gives no
   observation. The source's age keeps increasing; the source is not fetched for
   1, 2, 4, ... epochs after the first, second, third, ... consecutive failure, at most `patience`.
@@ -32,6 +32,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,7 +51,6 @@ from analysis.checks import (
     check_whole,
     shown,
 )
-from analysis.crawl.frontier.hosts import Hosts, HostState
 from analysis.crawl.frontier.pinged import PingedOrder
 from analysis.crawl.frontier.state import (
     DAY,
@@ -62,13 +62,14 @@ from analysis.crawl.frontier.state import (
     LONGEST,
     NEVER,
     CrawlState,
+    Hosts,
+    HostState,
     Outcome,
     SourceState,
     in_other_epochs,
     learned_bytes,
     restore_policy,
 )
-from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy, select_arms
 from analysis.ephemeral.sources import read_only
@@ -197,6 +198,64 @@ def _has_ages(outcome: Outcome, age: int, seconds: float) -> bool:
         return False
     oldest = outcome.reward * float(age) * seconds
     return outcome.aged <= oldest and (outcome.aged > 0) <= (outcome.reward > 0)
+
+
+@brief
+class TurnPolicy:
+    """Fetch the sources in turn: those that were chosen longest ago come first.
+
+    The order is stored here and not derived from the ages, as in `RoundRobinPolicy`: the age of a
+    source keeps increasing when its fetch fails or is not allowed. Without failures and refusals
+    the two policies choose the same sources.
+
+    Parameters
+    ----------
+    size : int
+        N, the number of sources.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.crawl import TurnPolicy
+    >>> from analysis.ephemeral import Observation
+    >>> seen = Observation(0, np.ones(3, dtype=int), np.full(3, np.nan))
+    >>> policy = TurnPolicy(3)
+    >>> policy.record_choice(np.array([0, 2]))
+    >>> policy.select(seen, 2).tolist()
+    [0, 1]
+    """
+
+    __copy__ = deepcopy  # no copy shares what a run changes in place
+
+    def __init__(self, size: int) -> None:
+        size = check_integer("size", size, 1)
+        self._chosen = np.arange(-size, 0)  # number of the choice that named each source last
+        self._choices = np.zeros(1, dtype=np.int64)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources whose turn it is, by number."""
+        budget = check_whole("budget", budget, 1, self._chosen.size)
+        return np.sort(np.argsort(self._chosen, kind="stable")[:budget])
+
+    def record_choice(self, arms: Arms) -> None:
+        """Move the sources that are fetched to the end of the order."""
+        order = arms[np.argsort(self._chosen[arms], kind="stable")]
+        self._chosen[order] = self._choices[0] + np.arange(order.size)
+        self._choices += order.size
+
+    def rescale(self, ratio: float) -> None:
+        """Do nothing: the order does not depend on the length of an epoch."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the order as arrays, for `restore`."""
+        return {"chosen": self._chosen.copy(), "choices": self._choices.copy()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Restore an order that `state` returned."""
+        self._chosen[...] = state["chosen"]
+        self._choices[...] = state["choices"]
 
 
 @brief

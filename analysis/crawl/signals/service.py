@@ -27,9 +27,8 @@ from analysis.crawl.feeds.reply import Reply, Unreadable
 from analysis.crawl.fetching.headers import Memory, header_links, plain_headers
 from analysis.crawl.fetching.hosts import host_of, is_local_number, plain_address
 from analysis.crawl.frontier.frontier import Frontier
-from analysis.crawl.frontier.pinged import PingedOrder
+from analysis.crawl.frontier.pinged import PingedOrder, Trust
 from analysis.crawl.frontier.state import FOUND, Outcome
-from analysis.crawl.frontier.trust import Trust
 from analysis.crawl.signals.plain import PingFile, Refused, dated_addresses, pinged_addresses
 from analysis.crawl.signals.websub import MOST_CHALLENGE, Subscription, Subscriptions
 from analysis.crawl.store import Log

@@ -1,1 +1,0 @@
-"""Spiders of the project, which `scrapy list` shows."""
