@@ -10,8 +10,14 @@ import pytest
 from scrapy.crawler import Crawler
 
 from analysis.crawl import FeedServer, Frontier, IndexPolicy, ListingIndex, TurnPolicy
-from analysis.crawl.cluster import CrawlCluster, FetchingParts, Hosts, share
-from analysis.crawl.cluster_part import FetchingPart, PartScheduler
+from analysis.crawl.cluster import (
+    CrawlCluster,
+    FetchingPart,
+    FetchingParts,
+    Hosts,
+    PartScheduler,
+    share,
+)
 from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.hosts import host_of
 from analysis.crawl.local.site import random_faults

@@ -14,7 +14,6 @@ from scrapy.http import Headers, Response
 from scrapy.settings import Settings
 from twisted.python.failure import Failure
 
-from analysis.crawl.exports import cut_torn_line
 from analysis.crawl.fetching.headers import (
     Memory,
     fresh_for,
@@ -33,7 +32,7 @@ from analysis.crawl.fetching.hosts import (
     plain_address,
 )
 from analysis.crawl.local.transport import write_sources
-from analysis.crawl.scheduler import EpochScheduler, FeedSpider
+from analysis.crawl.scheduler import EpochScheduler, FeedSpider, cut_torn_line
 from analysis.crawl.settings import read_sources
 from analysis.crawl.store import FILE, read_log
 from scorecard.paths import ROOT

@@ -374,7 +374,7 @@ def test_status_names_feeds_with_changing_ids(tmp_path):
         threading.Thread(target=feeds.serve_forever, daemon=True).start()
         urls = [f"http://127.0.0.1:{feeds.server_port}/{name}" for name in ("steady", "changing")]
         (tmp_path / "feeds.txt").write_text("\n".join(urls))
-        run = ("run", "feeds.txt", "--local", "--every", "4s", "--rounds", "4", "--budget", "2")
+        run = ("run", "feeds.txt", "--local", "--every", "2s", "--rounds", "4", "--budget", "2")
         assert ended(command(tmp_path, *run))[0] == 0
         feeds.shutdown()
     reasons = [rows_of(tmp_path / "items.state")[url]["reason"] for url in urls]
@@ -424,19 +424,28 @@ def test_options_change_and_nothing_is_lost(tmp_path, server):
 
 @pytest.mark.sampled
 @pytest.mark.process
-@pytest.mark.parametrize("policy", POLICIES)
-def test_policies_end_on_time(tmp_path, server, policy):
-    (tmp_path / "feeds.txt").write_text("\n".join(server.urls()))
-    until = datetime.now(UTC) + timedelta(seconds=40)
-    run = ("run", "feeds.txt", "--local", "--every", "2s", "--policy", policy, "--budget", "2")
-    status, _, errors = ended(command(tmp_path, *run, "--until", until.isoformat()))
-    assert status == 0, errors
-    whole = read_feeds(tmp_path / "items.state")
-    assert whole["rounds"] >= 1
-    begun = datetime.fromisoformat(whole["next_round"])  # of the round that was not begun
-    assert begun >= until.replace(microsecond=0)  # it is told to the second
-    assert (begun - until).total_seconds() <= 2 + 1
-    assert set(found(tmp_path / "items.jsonl")) == listed(server)
+def test_policies_end_on_time(tmp_path, server):
+    """All policies side by side; a machine too busy to begin them in time has more of it."""
+    for seconds in (20, 80, 240):
+        until, crawls = datetime.now(UTC) + timedelta(seconds=seconds), {}
+        for policy in POLICIES:
+            folder = tmp_path / f"{policy}-{seconds}"
+            folder.mkdir()
+            (folder / "feeds.txt").write_text("\n".join(server.urls()))
+            run = ("run", "feeds.txt", "--local", "--every", "2s", "--policy", policy)
+            run += ("--budget", "2", "--until", until.isoformat())
+            crawls[folder] = command(folder, *run)
+        errors = [ended(process)[2] for process in crawls.values()]
+        if not any("--until" in error for error in errors):
+            break
+    for folder, process in crawls.items():
+        assert process.returncode == 0, errors
+        whole = read_feeds(folder / "items.state")
+        assert whole["rounds"] >= 1
+        begun = datetime.fromisoformat(whole["next_round"])  # of the round that was not begun
+        assert begun >= until.replace(microsecond=0)  # it is told to the second
+        assert (begun - until).total_seconds() <= 2 + 1
+        assert set(found(folder / "items.jsonl")) == listed(server)
 
 
 @pytest.mark.sampled

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
-from analysis.ephemeral import Observation, Sources, relaxed_problem
+from analysis.ephemeral import Observation
 from analysis.trace.deployed import (
     AutoTtl,
     CommaFeed,
@@ -15,10 +14,8 @@ from analysis.trace.deployed import (
     NutchAdaptive,
     StormCrawler,
 )
-from analysis.trace.frequencies import (
+from analysis.trace.policies import (
     FrequencyPolicy,
-    best_fixed_frequencies,
-    lambdacrawl,
     lambdacrawl_rates,
 )
 
@@ -52,52 +49,11 @@ def test_zero_frequency_is_never_visited():
     assert FrequencyPolicy([0.0, 1.0, 0.0]).select(seen(0, [9, 1, 9]), 2).tolist() == [1]
 
 
-def test_best_frequencies_match_relaxed_problem():
-    sources = Sources([3.0, 1.0, 0.2], [1.0, 2.0, 1.0], [0.3, 0.5, 0.1])
-    expected = relaxed_problem(sources, 1).frequency
-    assert best_fixed_frequencies(sources, 1).frequency == pytest.approx(expected)
-
-
 # LambdaCrawl.
-
-
-def harmonic_penalty(rates, change, importance):
-    """Average of m H(n) when visits come as a Poisson process: n is geometric."""
-    return float((importance * np.log1p(change / rates)).sum())
-
-
-def test_lambdacrawl_minimises_penalty():
-    change, importance = np.array([0.05, 0.4, 2.0, 0.01]), np.array([1.0, 0.3, 2.0, 5.0])
-    rates = lambdacrawl_rates(change, importance, 1.0)
-    best = minimize(
-        harmonic_penalty, np.full(4, 0.25), (change, importance), bounds=[(1e-6, 1)] * 4,
-        constraints={"type": "eq", "fun": lambda r: r.sum() - 1.0}, tol=1e-12,
-    )  # fmt: skip
-    assert best.success
-    assert rates == pytest.approx(best.x, abs=1e-4)
-    assert harmonic_penalty(rates, change, importance) <= best.fun + 1e-9
-
-
-def test_penalty_of_poisson_visits():
-    """E H(n) with n geometric of parameter D / (D + rho) is log(1 + D / rho)."""
-    change, rate = 0.7, 0.3
-    n = np.arange(1, 400)
-    harmonic = np.cumsum(1.0 / n)
-    share = change / (change + rate)
-    assert (harmonic * share**n * (1 - share)).sum() == pytest.approx(np.log1p(change / rate))
 
 
 def test_lambdacrawl_skips_silent_sources():
     assert lambdacrawl_rates([0.0, 1.0, 1.0], [1.0, 1.0, 0.0], 0.5).tolist() == [0.0, 0.5, 0.0]
-
-
-def test_lambdacrawl_visits_at_its_rates():
-    sources = Sources([0.4, 0.1, 0.02], [1.0, 1.0, 3.0], [0.3, 0.5, 0.1])
-    policy, rng = lambdacrawl(sources, 1), np.random.default_rng(1)
-    drawn = np.concatenate([policy.select(seen(e, [1, 1, 1]), 1, rng) for e in range(20_000)])
-    assert np.bincount(drawn) / 20_000 == pytest.approx(
-        lambdacrawl_rates([0.4, 0.1, 0.02], [1.0, 1.0, 3.0], 1.0), abs=0.015
-    )
 
 
 # Nutch.

@@ -22,8 +22,8 @@ from analysis.trace.experiment import (
     shrunk_rates,
     trained_rates,
 )
-from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.poisson import compare_with_surrogates, poisson_trace, statistics
+from analysis.trace.policies import ForgettingIndex, known_from
 from analysis.trace.replay import Clock, clairvoyant_bound
 from analysis.trace.trace import DAY, SHA256, WEEK, Trace, publications
 

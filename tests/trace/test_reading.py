@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.trace.reading import read_trace
+from analysis.trace.trace import read_trace
 
 NOW = "2024-06-01"
 LONG = "source of several lines or over 200 letters, left out"

@@ -26,8 +26,7 @@ from analysis.trace.deployed import (
     StormCrawler,
 )
 from analysis.trace.experiment import Experiment
-from analysis.trace.forgetting import ForgettingIndex, known_from
-from analysis.trace.frequencies import best_fixed_frequencies
+from analysis.trace.policies import ForgettingIndex, best_fixed_frequencies, known_from
 from analysis.trace.replay import (
     Clock,
     priorities,

@@ -15,7 +15,6 @@ from analysis.ephemeral import (
     RoundRobinPolicy,
     Sources,
     WhittlePolicy,
-    relaxed_bound,
     simulate,
     whittle_index_at_age,
 )
@@ -313,23 +312,6 @@ def best_by_host(sources, hosts, budget, delays, epochs=200):
         age[taken] = 0
         age += 1
     return found / epochs
-
-
-def test_bound_host_fetches_largest_indices():
-    """Twelve feeds of one host that allows one fetch an epoch: a budget of one or more is alike."""
-    sources = Sources([20.0] * 3 + [0.2] * 9, np.ones(12), np.full(12, 0.5))
-    got = [earned(sources, [0] * 12, budget, np.ones(1)) for budget in (1, 2, 4)]
-    assert got == [got[0]] * 3
-    assert got[0] == pytest.approx(relaxed_bound(sources, 1)[0], rel=0.005)
-
-
-@pytest.mark.parametrize("hosts", [2, 3])
-def test_larger_budget_earns_more(hosts):
-    sources = Sources([20.0] * 3 + [0.2] * 9, np.ones(12), np.full(12, 0.5))
-    where = [i % hosts for i in range(12)]
-    got = [earned(sources, where, budget, np.ones(hosts)) for budget in (1, 2, 3, 6, 12)]
-    assert (np.diff(got) >= -1e-9).all()
-    assert got[-1] == pytest.approx(best_by_host(sources, where, hosts, np.ones(hosts)), rel=1e-9)
 
 
 def some_world(seed):

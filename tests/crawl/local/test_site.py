@@ -17,13 +17,6 @@ def worth(site, source, epoch):
     return read_feed(reply, "").reward
 
 
-def test_worth_decays_with_age():
-    site = Site(ONE, [[-3600.0, 1800.0]], [[2.0, 3.0]])
-    assert worth(site, 0, 0) == pytest.approx(2 * np.exp(-0.5), rel=1e-15)
-    after = 2 * np.exp(-0.5 * 3) + 3 * np.exp(-0.5 * 1.5)
-    assert worth(site, 0, 2) == pytest.approx(after, rel=1e-15)
-
-
 def test_feed_lists_newest_items():
     site = Site(ONE, [np.arange(10) * 60.0], [np.ones(10)], length=3)
     body = site.reply(0, "/feed/0.xml", {}, site.time(1)).body

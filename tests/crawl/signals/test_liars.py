@@ -86,7 +86,7 @@ def crawl(folder, seeds, variants):
 
 def hubs(folder):
     """What a crawl has kept of its senders, by name."""
-    from analysis.crawl.frontier.trust import Trust
+    from analysis.crawl.frontier.pinged import Trust
 
     store = Store(folder)
     state, events, _ = store.signals()
