@@ -1,7 +1,7 @@
 """Restless bandits of any arms with two actions: index, indexability, relaxed problem, simulation.
 
-The modules build on each other in this order: `arm`; `index` (the Whittle index of one arm, and
-whether it has one); `relaxed` (many arms under a budget: bound, Lagrangian index, simulation).
+`index` has the arm, its Whittle index, and whether it has one; `relaxed` many arms under a budget:
+bound, Lagrangian index, simulation.
 Restart arms have theory and faster methods of their own in `analysis.restarts`.
 """
 

@@ -1,5 +1,4 @@
-from .arm import Arm
-from .index import Indexability, Witness, certify_indexability, whittle_index
+from .index import Arm, Indexability, Witness, certify_indexability, whittle_index
 from .relaxed import Relaxation, index_scores, relaxed_problem, simulate
 
 __all__ = [

@@ -1,4 +1,8 @@
-"""The Whittle index of an arm with two actions, and whether it has one, by one elimination.
+"""An arm of a restless bandit, its Whittle index, and whether it has one, by one elimination.
+
+An arm is a Markov chain with two actions, passive (0) and active (1): in state s action a earns
+`rewards[a, s]` and moves to t with probability `transitions[a, s, t]`. A restart arm is the special
+case in which all rows of the active kernel are equal.
 
 With a subsidy lambda for each passive epoch and discount b in (0, 1], g and h of an arm solve
 
@@ -30,20 +34,23 @@ of restart arms (`analysis.restarts.whittle.elimination`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from analysis.arrays import Floats, one_thread, read_only_arrays
-from analysis.bandits.arm import ACTIONS, Arm, closed_classes
-from analysis.checks import check_kind
+from analysis.checks import check_array, check_kind, set_fields
 from analysis.display import brief
 from analysis.kernel_cache import njit
-from analysis.restarts.arm import check_discount
+from analysis.mdp.chains import recurrent_classes
+from analysis.restarts.arm import RestartArm, check_discount, probability_rows
 from analysis.restarts.whittle.definition import solve
 from analysis.results import NotConverged
 
+ACTIONS = ("passive", "active")
 #: Advantages up to this share of the largest are zero but for rounding.
 ROUNDING = 1e-12
 #: An index that two eliminations find to differ by more, relative to its size, is refused.
@@ -52,6 +59,71 @@ TOLERANCE = 1e-9
 BLOCK = 48
 #: A pivot below this is looked at: the policy may have several closed classes.
 SMALL_PIVOT = 1e-6
+
+
+@brief
+@read_only_arrays
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """An arm with two actions, validated once.
+
+    Parameters
+    ----------
+    transitions : array_like, shape (2, states, states)
+        Kernels of a passive and of an active epoch; rows sum to one to within 1e-9, rows of float32
+        to within 1e-6.
+    rewards : array_like, shape (2, states)
+        Reward of a passive and of an active epoch.
+
+    Raises
+    ------
+    ValueError
+        If an array has the wrong shape, a row is not a distribution or a reward is not finite.
+
+    Examples
+    --------
+    >>> stay, move = [[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.5, 0.5]]
+    >>> Arm([stay, move], [[0.0, 0.0], [1.0, 2.0]]).states
+    2
+    """
+
+    transitions: Floats
+    rewards: Floats
+
+    def __post_init__(self) -> None:
+        kernels = check_array("transitions", self.transitions)
+        if kernels.ndim != 3 or kernels.shape[0] != 2 or kernels.shape[1] != kernels.shape[2]:
+            raise ValueError(
+                f"transitions must have shape (2, states, states), got {kernels.shape}"
+            )
+        # Indexed as they were given: their precision sets the tolerance of a row's sum.
+        given = np.asarray(self.transitions)
+        rows = [probability_rows(f"transitions[{a}]", given[a]) for a in (0, 1)]
+        rewards = check_array("rewards", self.rewards)
+        if rewards.shape != kernels.shape[:2]:
+            raise ValueError(f"rewards must have shape {kernels.shape[:2]}, got {rewards.shape}")
+        set_fields(self, transitions=np.stack(rows), rewards=rewards)
+
+    @property
+    def states(self) -> int:
+        """Number of states."""
+        return int(self.rewards.shape[1])
+
+    @classmethod
+    def of(cls, arm: RestartArm) -> Arm:
+        """Return a restart arm as an arm of two kernels, with costs as negative rewards."""
+        check_kind("arm", arm, RestartArm)
+        active = np.broadcast_to(arm.reset, arm.passive.shape)
+        return cls(np.stack([arm.passive, active]), -np.stack([arm.passive_cost, arm.active_cost]))
+
+
+def check_arms(arms: Sequence[Arm]) -> None:
+    """Raise ValueError unless `arms` is a sequence of at least one `Arm`."""
+    if not isinstance(arms, Sequence) or not len(arms):
+        raise ValueError(f"arms must be a sequence of at least one Arm, got {arms!r}")
+    for n, arm in enumerate(arms):
+        if not isinstance(arm, Arm):
+            raise ValueError(f"arms[{n}] must be an Arm, got {arm!r}")
 
 
 class Witness(NamedTuple):
@@ -168,7 +240,7 @@ def certify_indexability(arm: Arm, discount: float = 1.0) -> Indexability:
     discount = check_discount(discount)
     if discount == 1:
         for name, kernel in zip(ACTIONS, arm.transitions, strict=True):
-            if (classes := closed_classes(kernel)) > 1:
+            if (classes := _count_closed_classes(kernel)) > 1:
                 raise _several_classes(f"its {name} chain has", classes)
     with one_thread(arm.states):
         rising = _sweep(arm.transitions, arm.rewards, discount, ACTIONS)
@@ -216,7 +288,8 @@ def _sweep(
     if discount == 1:
         for count in np.flatnonzero(pivots[:done] < SMALL_PIVOT) + 1:
             turned = np.isin(np.arange(states), order[:count])
-            if (classes := closed_classes(np.where(turned[:, None], kernels[0], kernels[1]))) > 1:
+            chain = np.where(turned[:, None], kernels[0], kernels[1])
+            if (classes := _count_closed_classes(chain)) > 1:
                 policy = f"states {np.flatnonzero(turned).tolist()} {names[0]}"
                 raise _several_classes(f"with {policy} and the others {names[1]} it has", classes)
     if back >= 0 and low < high:
@@ -329,6 +402,11 @@ def _advantages(kernels: Floats, rewards: Floats, discount: float) -> tuple[Floa
     value = rewards[0] - rewards[1] + moved @ rewards[1]
     table = np.eye(states) - moved
     return np.ascontiguousarray(table), value
+
+
+def _count_closed_classes(kernel: Floats) -> int:
+    """Return the number of closed classes of a chain."""
+    return len(recurrent_classes(sparse.csr_array(kernel)))
 
 
 def _several_classes(which: str, classes: int) -> ValueError:

@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from analysis.arrays import Floats, Ints
-from analysis.bandits.arm import Arm, check_arms
-from analysis.bandits.index import whittle_index
+from analysis.bandits.index import Arm, check_arms, whittle_index
 from analysis.checks import (
     Rng,
     check_array,

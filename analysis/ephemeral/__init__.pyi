@@ -28,7 +28,7 @@ from .simulation import long_run_cycle, simulate
 from .sources import Sources, four_sources
 from .stochastic.index import stochastic_bound, stochastic_index
 from .stochastic.simulation import compare, simulate_random
-from .theory.definition import index_by_definition
+from .theory.formula import index_by_definition
 from .timetables.guarantees import bound_at_price
 from .timetables.table import Timetable, timetable
 

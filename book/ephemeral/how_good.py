@@ -31,7 +31,7 @@ from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.simulation import Cycle, long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import compare, simulate_random
-from analysis.ephemeral.theory.definition import index_by_definition
+from analysis.ephemeral.theory.formula import index_by_definition
 from analysis.results import Estimate, NotConverged
 from book.ephemeral.shared import EXACT, is_optimal
 from scorecard import Claim, claim, save_data, save_table, save_value, save_values

@@ -1,8 +1,8 @@
 """The model and its index: equations of the report and the slides, measured.
 
-The equations of the report and the slides are measured by `theory.growth` (sections 2 and 4),
-`theory.relaxation` (sections 2 and 3), `theory.equations` (sections 4 and 5) and `theory.formula`
-(section 6); `Results` holds what they find on the page's sources.
+The equations of the report and the slides are measured by `theory.model` (sections 2 to 4),
+`theory.equations` (sections 4 and 5) and `theory.formula` (section 6); `Results` holds what they
+find on the page's sources.
 """
 
 from __future__ import annotations
@@ -17,11 +17,16 @@ from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.theory import relaxation
+from analysis.ephemeral.theory import model as theory
 from analysis.ephemeral.theory.equations import EquationResiduals, ends_of_interval
 from analysis.ephemeral.theory.formula import IndexChecks
-from analysis.ephemeral.theory.growth import ModelChecks, TransientChecks
-from analysis.ephemeral.theory.relaxation import Discounted, RelaxationChecks, Runs
+from analysis.ephemeral.theory.model import (
+    Discounted,
+    ModelChecks,
+    RelaxationChecks,
+    Runs,
+    TransientChecks,
+)
 from scorecard import Claim, claim
 
 #: What still counts as rounding, and the room that a margin has for it.
@@ -111,7 +116,7 @@ def tabulate_margins(checks: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def tabulate_readings(runs: relaxation.Runs, run: relaxation.Discounted) -> pd.DataFrame:
+def tabulate_readings(runs: Runs, run: Discounted) -> pd.DataFrame:
     """Return the value of each display with a misplaced index: literal, as meant, and true."""
     once = np.ones(runs.bursts.size)
     pairs = {
@@ -121,8 +126,8 @@ def tabulate_readings(runs: relaxation.Runs, run: relaxation.Discounted) -> pd.D
     }
     rows = {
         name: (
-            relaxation.as_printed(*pair),
-            relaxation.as_meant(*pair),
+            theory.as_printed(*pair),
+            theory.as_meant(*pair),
             float(np.prod(pair, 0).mean()),
         )
         for name, pair in pairs.items()
@@ -266,13 +271,13 @@ def _model(results: Results) -> list[Claim]:
 def _letter(results: Results) -> list[Claim]:
     """Judge the formulas whose summand has another index than their sum."""
     runs, once = results.runs, np.ones(results.runs.bursts.size)
-    read = relaxation.as_printed
+    read = theory.as_printed
     spent, spent_on_average = read(runs.bursts, once), float(runs.bursts.mean())
     reward, reward_on_average = read(runs.rewards, once), results.cycles[1].average_reward
     worth = read(runs.content, runs.crawls)
     brought = float((runs.content * runs.crawls).mean())
     run = results.discounted
-    over_time = relaxation.as_meant(runs.bursts, once)
+    over_time = theory.as_meant(runs.bursts, once)
     return [
         *(
             claim(

@@ -25,8 +25,12 @@ from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.index import StochasticIndex
 from analysis.ephemeral.stochastic.simulation import Comparison
-from analysis.ephemeral.stochastic.values import RandomSource, discount_to_crawl, stopping_value
-from analysis.ephemeral.theory.definition import index_from_passages
+from analysis.ephemeral.stochastic.values import (
+    RandomSource,
+    discount_to_crawl,
+    index_from_passages,
+    stopping_value,
+)
 from analysis.results import AverageSolution, DiscountedSolution, Estimate, NotConverged
 from scorecard import Claim, claim
 

@@ -10,7 +10,7 @@ E V(alpha x + U) and V_0 = E V(U), one source with subsidy lambda, discount d an
 the second being (21) with the term after a crawl restored and V = W - beta. For a fixed g < 0 it is
 a problem of optimal stopping, W(x) = max over tau of E[X_tau + g tau], so that W increases with g.
 The solvers of `analysis.mdp` take (20) and (21); what passes the lattice's end, known by its mean,
-goes into the rewards.
+goes into the rewards. `index_from_passages` estimates the index without any lattice.
 
 Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 7.
 """
@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, read_only_arrays
-from analysis.checks import check_integer, check_number, check_positive
+from analysis.checks import check_array, check_integer, check_number, check_positive
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources, read_only
 from analysis.ephemeral.stochastic.index import source_law
+from analysis.kernel_cache import njit
 from analysis.mdp import policy_iteration, solve_discounted
-from analysis.results import AverageSolution, DiscountedSolution, NotConverged
+from analysis.results import AverageSolution, DiscountedSolution, Estimate, NotConverged
 
 
 @brief
@@ -172,3 +173,51 @@ def _decision_problem(
     wait = source.cost * subsidy + discount * source.excess
     crawl = source.state + discount * source.excess[0]
     return np.array([source.chain, fresh]), np.array([wait, crawl])
+
+
+# The index from first passages
+
+
+def index_from_passages(
+    content: ArrayLike, alpha: float, state: float, cost: float = 1.0
+) -> Estimate:
+    """Estimate the index with random content from first passages, at a cost of one crawl.
+
+    With a state a as threshold, the content starts from a, and from 0 after a crawl, and evolves
+    until the first epoch at which it is at least a:
+
+        g = (a - E_a X) / E_a epochs,   C gamma(a) = E_0 X + g E_0 epochs.
+
+    `content`, shape (epochs,), arrives in each epoch and is divided into 20 batches, each of which
+    gives a ratio estimate; `alpha` of it is left after an epoch. State and cost are positive, else
+    ValueError; NotConverged if the content hardly ever reaches the state within a batch.
+    """
+    state = check_positive("state", state)
+    cost = check_positive("cost", cost)
+    values = []
+    for batch in np.array_split(check_array("content", content, 0), 20):
+        half = batch.size // 2
+        from_state = _passages(batch[:half], alpha, state, state)
+        from_empty = _passages(batch[half:], alpha, 0.0, state)
+        if min(from_state[0], from_empty[0]) < 20:
+            raise NotConverged(f"fewer than 20 passages to state {state:g} in a batch; draw more")
+        passages, total, waits = from_state
+        waiting = (state * passages - total) / waits
+        passages, total, waits = from_empty
+        values.append((total + waiting * waits) / passages / cost)
+    return Estimate.of(values)
+
+
+@njit
+def _passages(content: Floats, alpha: float, start: float, level: float) -> tuple:
+    """Return the passages from `start` to `level` or more, and sums of their content and epochs."""
+    passages, total, waits, x, since = 0, 0.0, 0, start, 0
+    for arrived in content:
+        x = alpha * x + arrived
+        since += 1
+        if x >= level:
+            passages += 1
+            total += x
+            waits += since
+            x, since = start, 0
+    return passages, total, waits

@@ -1,1 +1,1 @@
-"""The index by its definition, value functions, and how far the printed formulas hold."""
+"""Equations and formulas of the report and the slides, each by a second method."""

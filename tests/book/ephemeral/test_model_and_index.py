@@ -12,8 +12,8 @@ import pytest
 from analysis.ephemeral import Sources, four_sources, long_run_cycle
 from analysis.ephemeral.optimum.costs import exact_sets
 from analysis.ephemeral.relaxed import relaxed_problem
-from analysis.ephemeral.theory import equations, formula, growth, relaxation, structure
-from analysis.ephemeral.theory.structure import run_from_above
+from analysis.ephemeral.theory import equations, formula, model
+from analysis.ephemeral.theory.formula import run_from_above
 from book.ephemeral.model_and_index import Results, claims, collect_grid_values, sample_cases
 from book.ephemeral.model_and_index_figures import describe_lost_digits, find_thresholds
 from scorecard.verdicts import add_words
@@ -41,15 +41,15 @@ def falsified_sources(sources, **changes):
 
 def modelled(**changes):
     periods = {t: replace(FOUR, period=t) for t in (0.5, 1.0, 2.0)}
-    return growth.model_checks({t: falsified_sources(s, **changes) for t, s in periods.items()})
+    return model.model_checks({t: falsified_sources(s, **changes) for t, s in periods.items()})
 
 
 def relaxed(policy="whittle", sources=FOUR):
-    return relaxation.relaxation_checks(sources, policy, 3, np.random.default_rng(1))
+    return model.relaxation_checks(sources, policy, 3, np.random.default_rng(1))
 
 
 def transients():
-    return growth.transient_checks(60, 20, np.random.default_rng(2))
+    return model.transient_checks(60, 20, np.random.default_rng(2))
 
 
 def residuals():
@@ -57,7 +57,7 @@ def residuals():
 
 
 def checks():
-    return structure.lemma_checks(DECAYS, PRICES, DISCOUNTS, 30)
+    return equations.lemma_checks(DECAYS, PRICES, DISCOUNTS, 30)
 
 
 def finite():
@@ -79,7 +79,7 @@ def late(rules=("definition", "printed")):
     return dict(zip(("definition", "printed"), (float(r[200:].mean()) for r in runs), strict=True))
 
 
-def fall(value=structure.average_value):
+def fall(value=equations.average_value):
     prices, place = np.linspace(0.01, 0.9, 30), 0.9
     return float((np.diff([value(0.7, c, place)[0] for c in prices]) / np.diff(prices)).min())
 
@@ -97,8 +97,8 @@ def true():
         cycles={m: long_run_cycle(FOUR, "whittle", m) for m in BUDGETS},
         bounds={m: relaxed_problem(FOUR, m).bound for m in BUDGETS},
         relaxed=relaxed(),
-        runs=relaxation.runs_to_read(FOUR),
-        discounted=relaxation.discounted_run(),
+        runs=model.runs_to_read(FOUR),
+        discounted=model.discounted_run(),
         equations=residuals(),
         checks=checks(),
         finite=finite(),
@@ -134,9 +134,9 @@ def negative(function):
 
 
 def test_verdicts_turn_on_falsified_models(true, falsified):
-    value, advantage = structure.average_value, structure.crawl_advantage
-    discounted, horizons = structure.discounted_value, equations.finite_horizon_value
-    steep = structure._discounted
+    value, advantage = equations.average_value, equations.crawl_advantage
+    discounted, horizons = equations.discounted_value, equations.finite_horizon_value
+    steep = equations._discounted
     orbit_problem, index = equations.orbit_problem, formula.whittle_index
     eta, printed, at_age = formula.printed_eta, formula.printed_index, formula.whittle_index_at_age
 
@@ -167,7 +167,7 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
         "a crawl that takes nothing": (
             *falsified(
                 "transients",
-                growth,
+                model,
                 "step",
                 lambda x, crawl: 0.7 * x + 0.3 + 0.1 * crawl,
                 transients,
@@ -176,7 +176,7 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
         "content that grows beyond u*": (
             *falsified(
                 "transients",
-                growth,
+                model,
                 "step",
                 lambda x, crawl: np.where(crawl, 0, x) + 0.3,
                 transients,
@@ -186,7 +186,7 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
         "one source, crawled at every epoch": (
             replace(
                 true,
-                runs=relaxation.runs_to_read(ONE, (1, 1)),
+                runs=model.runs_to_read(ONE, (1, 1)),
                 cycles={m: long_run_cycle(ONE, "whittle", 1) for m in BUDGETS},
             ),
         ),
@@ -194,18 +194,18 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
             replace(true, index=indices(falsified_sources(FOUR, alpha=lambda s: s.alpha**0.9))),
         ),
         "a constant cost of one": falsified(
-            "relaxed", relaxation, "replace", lambda s, cost: replace(s, cost=np.ones(4)), relaxed
+            "relaxed", model, "replace", lambda s, cost: replace(s, cost=np.ones(4)), relaxed
         ),
         "a control that waits for ever": falsified(
             "checks",
-            structure,
+            equations,
             "_discounted",
             lambda *a: (0.5 * steep(*a)[0], np.zeros(np.shape(a[-1]))),
             checks,
         ),
         "another multiplier": falsified(
             "relaxed",
-            relaxation,
+            model,
             "relaxed_problem",
             lambda s, m: replace(
                 relaxed_problem(s, m), subsidy=1.3 * relaxed_problem(s, m).subsidy
@@ -214,14 +214,14 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
         ),
         "another budget": falsified(
             "relaxed",
-            relaxation,
+            model,
             "relaxed_problem",
             lambda s, m: relaxed_problem(s, 0.9 * m),
             relaxed,
         ),
         "a gain that is 1% too high": falsified(
             "relaxed",
-            relaxation,
+            model,
             "gain_by_solver",
             lambda decay, subsidy: 1.01 * equations.gain_by_solver(decay, subsidy),
             relaxed,
@@ -261,27 +261,27 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
             residuals,
         ),
         "values of the wrong sign on the grid": falsified(
-            "checks", structure, "average_value", negative(value), checks
+            "checks", equations, "average_value", negative(value), checks
         ),
         "discounted values that bend down": falsified(
             "checks",
-            structure,
+            equations,
             "_discounted",
             lambda *a: (2 * np.sqrt(steep(*a)[0]), steep(*a)[1]),
             checks,
         ),
         "discounted values of the wrong sign": falsified(
-            "checks", structure, "_discounted", lambda *a: (-steep(*a)[0], steep(*a)[1]), checks
+            "checks", equations, "_discounted", lambda *a: (-steep(*a)[0], steep(*a)[1]), checks
         ),
         "discounted values of slope two": falsified(
-            "checks", structure, "_discounted", lambda *a: (2 * steep(*a)[0], steep(*a)[1]), checks
+            "checks", equations, "_discounted", lambda *a: (2 * steep(*a)[0], steep(*a)[1]), checks
         ),
-        "a crawl at once": falsified("checks", structure, "_discounted", crawl_at_once, checks),
+        "a crawl at once": falsified("checks", equations, "_discounted", crawl_at_once, checks),
         "the sign of the subsidy": falsified(
-            "checks", structure, "crawl_advantage", lambda *a: advantage(*a) + 2 * a[1], checks
+            "checks", equations, "crawl_advantage", lambda *a: advantage(*a) + 2 * a[1], checks
         ),
         "an advantage that falls with the content": falsified(
-            "checks", structure, "crawl_advantage", negative(advantage), checks
+            "checks", equations, "crawl_advantage", negative(advantage), checks
         ),
         "a value that no subsidy moves": (replace(true, fall=fall(*fixed_price)),),
         "horizons that add up": falsified(
@@ -330,14 +330,14 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
         ),
         "crawls that can be halved": falsified(
             "relaxed",
-            relaxation,
+            model,
             "exact_sets",
             lambda s, budget: exact_sets(replace(s, cost=s.cost / 2), budget),
             relaxed,
         ),
         "a budget for all that is worth a crawl, of price 0": falsified(
             "relaxed",
-            relaxation,
+            model,
             "relaxed_problem",
             lambda s, m: replace(relaxed_problem(s, m), subsidy=0.0),
             lambda: relaxed(sources=TWO_OF_FOUR),
@@ -389,7 +389,7 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
             indices,
         ),
         "ties at the index of another content": falsified(
-            "index", equations, "whittle_index", lambda s, x: index(s, np.multiply(x, 0.9)), indices
+            "index", formula, "whittle_index", lambda s, x: index(s, np.multiply(x, 0.9)), indices
         ),
         "a crawl that leaves half": falsified(
             "index",
@@ -467,9 +467,7 @@ def test_duality_gap_turns_words(true, falsified):
     def context(found):
         return {row.id: add_words(row).context for row in claims(found)}["A-r-lagrange"]
 
-    dual = relaxation.dual_value
-    apart = falsified(
-        "relaxed", relaxation, "dual_value", lambda *args: 1.01 * dual(*args), relaxed
-    )
+    dual = model.dual_value
+    apart = falsified("relaxed", model, "dual_value", lambda *args: 1.01 * dual(*args), relaxed)
     assert "shows no duality gap" in context(true)
     assert "shows a duality gap" in context(*apart)

@@ -13,9 +13,9 @@ from analysis.ephemeral.stochastic.index import StochasticIndex, stochastic_inde
 from analysis.ephemeral.stochastic.values import (
     average_random_value,
     discounted_random_value,
+    index_from_passages,
     random_source,
 )
-from analysis.ephemeral.theory.definition import index_from_passages
 from analysis.ephemeral.theory.formula import printed_eta
 from book.ephemeral import stochastic_index as page
 from book.ephemeral.stochastic_index import (

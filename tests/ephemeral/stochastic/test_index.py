@@ -17,7 +17,7 @@ from analysis.ephemeral.stochastic.index import (
     stop_loss,
 )
 from analysis.ephemeral.stochastic.simulation import compare
-from analysis.ephemeral.theory.definition import index_from_passages
+from analysis.ephemeral.stochastic.values import index_from_passages
 from analysis.mdp import policy_iteration
 from analysis.results import NotConverged
 
