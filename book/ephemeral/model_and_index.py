@@ -1,7 +1,7 @@
 """The model and its index: equations of the report and the slides, measured.
 
 The equations of the report and the slides are measured by `theory.model` (sections 2 to 4),
-`theory.equations` (sections 4 and 5) and `theory.formula` (section 6); `Results` holds what they
+`theory.equations` (sections 4 to 6) and `theory.formula` (section 6); `Results` holds what they
 find on the page's sources.
 """
 

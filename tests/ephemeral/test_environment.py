@@ -24,11 +24,13 @@ def few_items():
 
 @pytest.mark.parametrize("law", EVERY_LAW, ids=LAWS)
 def test_content_has_formula_moments(law):
-    arrivals = Arrivals(few_items(), law)
-    content = arrivals.sample(100_000, np.random.default_rng(1))
+    """The last sources fade hardly, and at once; one has no items."""
+    rate, decay = [5.0, 0.5, 2.0, 2.0, 2.0, 0.0], [0.4, 1.5, 5e-15, 15.0, 500.0, 2.5]
+    arrivals = Arrivals(Sources(rate, [2.0] * 6, decay, period=2.0), law)
+    content = arrivals.sample(50_000, np.random.default_rng(1))
     error = np.sqrt(arrivals.variance / content.shape[1])
-    assert (np.abs(content.mean(axis=1) - arrivals.mean) < 5 * error).all()
-    np.testing.assert_allclose(content.var(axis=1), arrivals.variance, rtol=0.15)
+    assert (np.abs(content.mean(axis=1) - arrivals.mean) <= 5 * error).all()
+    np.testing.assert_allclose(content.var(axis=1)[:3], arrivals.variance[:3], rtol=0.15)
 
 
 @pytest.mark.parametrize("variation", [0.25, 1.0, 2.5, 60.0])
@@ -51,13 +53,6 @@ def test_forgetful_source_has_gamma_content():
     assert kstest(content, gamma(1.5).cdf).pvalue > 1e-3
 
 
-def test_a_source_without_items_brings_nothing():
-    content = Arrivals(Sources([0.0] * 6, [1.0] * 6, [2.5] * 6), EVERY_LAW).sample(
-        30, np.random.default_rng(9)
-    )
-    assert not content.any()
-
-
 def test_no_items_bring_no_content():
     share = (Arrivals(few_items()).sample(50_000, np.random.default_rng(2))[1] == 0).mean()
     assert share == pytest.approx(np.exp(-1), abs=5 * np.sqrt(0.25 / 50_000))
@@ -70,6 +65,10 @@ def test_sources_have_own_laws():
     seconds = arrivals.variance / (3.0 * (1 - np.exp(-1)))
     np.testing.assert_allclose(seconds, [1, 2, 4 / 3, 5, 3, 25 / 24])
     assert np.isinf(Utility("pareto", tail_index=2.0).second_moment)
+    for tail in (2.01, 3.0, 50.0):
+        low = (tail - 1) / tail
+        moment = low**2 + 2 * low**tail * quad(np.power, low, np.inf, args=(1 - tail,))[0]
+        assert Utility("pareto", tail_index=tail).second_moment == pytest.approx(moment, rel=1e-6)
 
 
 def test_same_seed_same_content():
@@ -106,10 +105,10 @@ def test_unobserved_content_is_hidden():
     np.testing.assert_array_equal(environment.observation.age, [1, 1, 1, 1])
 
 
+@pytest.mark.parametrize("lifetime", [[3, 1], [2, np.inf]])
 @pytest.mark.parametrize("initial", ["empty", [3.0, 4.0]])
-def test_old_content_is_dropped(initial):
+def test_old_content_is_dropped(initial, lifetime):
     sources = Sources([5.0, 0.5], [2.0, 3.0], [0.4, 1.5])
-    lifetime = [3, 1]
     content = Arrivals(sources).sample(40, np.random.default_rng(5))
     environment = Environment(sources, content, lifetime=lifetime, initial_state=initial)
     rng = np.random.default_rng(6)
@@ -118,12 +117,13 @@ def test_old_content_is_dropped(initial):
     last = np.zeros(2, dtype=int)
     for epoch in range(40):
         for i in range(2):
-            first = max(last[i], epoch - lifetime[i] + 1)
+            first = int(max(last[i], epoch - lifetime[i] + 1))
             ages = epoch - np.arange(first, epoch + 1)
             expected = (sources.alpha[i] ** ages * brought[i, first : epoch + 1]).sum()
             assert environment.state[i] == pytest.approx(expected, rel=1e-9, abs=1e-12)
         arms = np.flatnonzero(rng.random(2) < 0.3)
-        environment.step(arms)
+        there = environment.state[arms]
+        np.testing.assert_array_equal(environment.step(arms), there)
         last[arms] = epoch + 1
 
 
@@ -146,16 +146,11 @@ def test_wrong_utility_is_named(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"lifetime": 0.5}, "lifetime"),
         ({"lifetime": [1, 2, 0, 4]}, "lifetime"),
-        ({"lifetime": "short"}, "lifetime"),
-        ({"lifetime": 1.5}, "lifetime"),
         ({"lifetime": [1, 2]}, "lifetime"),
-        ({"observed": "yes"}, "observed"),
         ({"observed": [True]}, "observed"),
         ({"content": np.ones((3, 5))}, "content"),
         ({"content": -np.ones((4, 5))}, "content"),
-        ({"initial_state": "vacant"}, "initial_state"),
     ],
 )
 def test_wrong_environment_is_named(arguments, message):
@@ -174,5 +169,6 @@ def test_wrong_steps_are_named():
         environment.step([1])
     with pytest.raises(ValueError, match="utility"):
         Arrivals(four_sources(), [Utility(), Utility()])
-    with pytest.raises(ValueError, match="epochs"):
-        Arrivals(four_sources()).sample(0, np.random.default_rng(0))
+    for law in (Utility(), Utility("uniform")):
+        with pytest.raises(ValueError, match="arrival_rate"):
+            Arrivals(Sources([1e12], [1.0], [1.0]), law).sample(2, 0)

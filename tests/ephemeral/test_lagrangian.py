@@ -1,6 +1,7 @@
 """The Lagrangian index against its definition, and its propositions against exact fractions."""
 
 from fractions import Fraction
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.testing import assert_allclose
 
 from analysis.ephemeral import (
     LagrangianPolicy,
-    Sources,
     TunedLagrangianPolicy,
+    WhittlePolicy,
     crawl_price,
     four_sources,
     lagrangian_index,
@@ -26,37 +27,35 @@ from analysis.ephemeral.lagrangian import PricedSources
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.rollout import follow
 from analysis.ephemeral.scheduler.register import spread_ages
-from tests.ephemeral.exact import ExactSources
+from tests.ephemeral.sets import SETS, UNIT_COSTS, budgets, by_limit
 
 
-def by_limit(u_star, decay, cost=1.0):
-    decay = np.asarray(decay, dtype=float)
-    return Sources(np.asarray(u_star) * decay, np.ones(decay.size), decay, cost=cost)
-
-
-def advantages_by_definition(decay, limit, price, ages, reach):
-    """The crawl now less the best wait, over all times of the next crawl up to an age `reach`."""
+def advantages_by_definition(decay, limit, charge, ages, crawls):
+    """The crawl now less the best wait, until one of the ages at which a crawl is tried."""
     with mpmath.workdps(60):
-        m, u, charge = mpmath.mpf(decay), mpmath.mpf(limit), mpmath.mpf(price)
-        surplus = [-u * mpmath.expm1(-m * k) - charge for k in range(reach)]
-        gain = max(mpmath.mpf(0), max(surplus[k] / k for k in range(1, reach)))
-        found = []
+        m, u, charge = mpmath.mpf(decay), mpmath.mpf(limit), mpmath.mpf(charge)
+        surplus = {k: -u * mpmath.expm1(-m * k) - charge for k in {*ages, *crawls}}
+        gain = max(mpmath.mpf(0), *(surplus[k] / k for k in crawls if k))
+        advantages = []
         for age in ages:
-            waits = [surplus[k] - gain * (k - age) for k in range(age + 1, reach)]
+            waits = [surplus[k] - gain * (k - age) for k in crawls if k > age]
             if gain == 0:
                 waits.append(mpmath.mpf(0))  # to wait for ever
-            found.append(float(surplus[age] - max(waits)))
-        return found
+            advantages.append(surplus[age] - max(waits))
+        return advantages
 
 
-@pytest.mark.parametrize("decay", [1e-12, 1e-6, 1e-3, 0.1, 0.7, 5.0, 600.0])
-def test_index_equals_definition(decay):
-    ages, reach = (0, 1, 2, 3, 9, 10, 11, 30), 45
+@pytest.mark.parametrize("cost", [1.0, 1.3])
+@pytest.mark.parametrize("decay", [1e-14, 1e-12, 1e-6, 1e-3, 0.1, 0.7, 5.0, 1e3])
+def test_index_equals_definition(decay, cost):
+    ages, crawls = (0, 1, 2, 3, 9, 10, 11, 30, 10_000), (*range(45), 10_001, 10_002)
     for due, limit in ((1, 3.0), (2, 1e-6), (3, 1e6), (10, 3.0), (20, 3.0)):
-        sources = by_limit([limit], [decay])
+        sources = by_limit([limit], [decay], cost)
         for factor in (0.9, 1 - 1e-9, 1.0, 1 + 1e-9):
             price = float(whittle_index_at_age(sources, [due])[0]) * factor
-            true = np.array(advantages_by_definition(decay, sources.u_star[0], price, ages, reach))
+            charge = mpmath.mpf(price) * mpmath.mpf(cost)
+            exact = advantages_by_definition(decay, sources.u_star[0], charge, ages, crawls)
+            true = np.array([float(advantage / cost) for advantage in exact])
             found = lagrangian_index(sources, np.array(ages)[:, None], price)[:, 0]
             # The price itself is known to a rounding: no more than that is lost.
             assert (np.abs(found - true) <= 1e-12 * np.abs(true) + 4e-16 * price).all()
@@ -89,6 +88,18 @@ def test_orbit_content_has_age_index():
     never = PricedSources(by_limit([1.0], [0.5]), 1.5)
     assert never.index_of_content([0.25])[0] == pytest.approx(0.25 - 1.5)
     assert never.index_of_content([2.0])[0] == pytest.approx(min(0.5, 1.0 * -np.expm1(-0.5)))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_bound_is_least_at_price(name):
+    """It is convex in the price, and no smaller on either side."""
+    sources = SETS[name]
+    for budget in budgets(sources):
+        price = crawl_price(sources, budget)
+        least = PricedSources(sources, price).bound(budget)
+        assert least == pytest.approx(relaxed_problem(sources, budget).bound, rel=1e-12)
+        for factor in (0.5, 0.99, 1 - 1e-6, 1 + 1e-6, 1.01, 2.0):
+            assert PricedSources(sources, price * factor).bound(budget) >= least * (1 - 1e-13)
 
 
 def test_middle_of_interval_is_taken():
@@ -228,6 +239,106 @@ def test_wrong_runs_are_refused(crawls, options, name):
 # What index and Lagrangian index lose ---------------------------------------------------------
 
 
+class ExactSources:
+    """Sources (u*, alpha) of exact content X(k) = u* (1 - alpha^k): no code of the package."""
+
+    def __init__(self, u_star, alpha):
+        self.u_star = [Fraction(u) for u in u_star]
+        self.alpha = [Fraction(a) for a in alpha]
+        self.content = cache(self._content)
+
+    def __len__(self):
+        return len(self.u_star)
+
+    def _content(self, i, age):
+        if age is None:  # never crawled
+            return self.u_star[i]
+        return self.u_star[i] * (1 - self.alpha[i] ** age)
+
+    def whittle(self, i, age):
+        if age is None:
+            return self.u_star[i]
+        rise = self.content(i, age + 1) - self.content(i, age)
+        return self.content(i, age) - age * rise
+
+    def due(self, i, price):
+        """First age at which the index is at least the price, None if there is none."""
+        if price >= self.u_star[i]:
+            return None
+        age = 1
+        while self.whittle(i, age) < price:
+            age += 1
+        return age
+
+    def gain(self, i, price):
+        age = self.due(i, price)
+        return Fraction(0) if age is None else (self.content(i, age) - price) / age
+
+    def lagrangian(self, i, age, price):
+        due, gain = self.due(i, price), self.gain(i, price)
+        if due is None:
+            return self.content(i, age) - price
+        if age is None:
+            return gain
+        if age < due:
+            return self.content(i, age) - price - gain * age
+        return gain - self.content(i, age + 1) + self.content(i, age)
+
+    def bound(self, budget, price):
+        return price * budget + sum(self.gain(i, price) for i in range(len(self)))
+
+    def multipliers(self, budget):
+        """Least and greatest minimiser of the bound: both are indices at some age."""
+        low, high = Fraction(0), max(self.u_star)
+        for _ in range(80):  # the slope changes at indices alone: bracket, then take them
+            middle = (low + high) / 2
+            if self.spending(middle) >= budget:
+                low = middle
+            else:
+                high = middle
+        greatest = self.nearest_index(high)
+        spent = self.spending(greatest)
+        if spent != budget:
+            return greatest, greatest
+        below = [
+            self.whittle(i, due - 1)
+            for i in range(len(self))
+            if (due := self.due(i, greatest)) is not None and due > 1
+        ]
+        below += [u for u in self.u_star if u < greatest]
+        return max(below, default=Fraction(0)), greatest
+
+    def spending(self, price):
+        dues = [self.due(i, price) for i in range(len(self))]
+        return sum((Fraction(1, due) for due in dues if due is not None), Fraction(0))
+
+    def nearest_index(self, price):
+        """Return the index, at any age, or limit that is nearest to a number just above it."""
+        found = []
+        for i in range(len(self)):
+            found.append(self.u_star[i])
+            due = self.due(i, price)
+            if due is not None:
+                found += [self.whittle(i, age) for age in (due, due - 1) if age >= 1]
+        return min(found, key=lambda index: abs(index - price))
+
+    def play(self, rank, budget, ages, epochs=10_000):
+        """Play an order of sources (largest rank first, ties to the smaller number) to its cycle.
+
+        Returns the crawls of one period and the reward of each of its epochs.
+        """
+        ages, seen, crawls, rewards = list(ages), {}, [], []
+        while tuple(ages) not in seen:
+            assert len(crawls) < epochs
+            seen[tuple(ages)] = len(crawls)
+            order = sorted(range(len(self)), key=lambda i: (-rank(i, ages[i]), i))[:budget]
+            crawls.append(tuple(sorted(order)))
+            rewards.append(sum(self.content(i, ages[i]) for i in order))
+            ages = [1 if i in order else None if a is None else a + 1 for i, a in enumerate(ages)]
+        first = seen[tuple(ages)]
+        return crawls[first:], rewards[first:]
+
+
 @pytest.mark.parametrize("instance", range(60))
 def test_all_but_one_earn_the_bound(instance):
     """With M = N - 1 nothing is lost after the second epoch, from any start (proposition)."""
@@ -360,6 +471,27 @@ def test_policy_plays_exact_order(instance):
         seen = Observation(epoch, np.array(age), np.full(4, np.nan))
         assert policy.select(seen, 2).tolist() == sorted(order)
         age = [1 if i in order else a + 1 for i, a in enumerate(age)]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_policies_crawl_largest_indices(name):
+    sources, rng = SETS[name], np.random.default_rng(6)
+    for budget in range(1, len(sources) + 1):
+        policy, tuned = LagrangianPolicy(sources), TunedLagrangianPolicy(sources, every=5)
+        for epoch in range(20):
+            age = rng.integers(1, 40, len(sources))
+            seen = Observation(epoch, age, np.full(len(sources), np.nan))
+            if name in UNIT_COSTS:
+                rank = lagrangian_index(sources, age, crawl_price(sources, budget))
+                order = sorted(range(len(sources)), key=lambda i, r=rank: (-r[i], i))
+                assert policy.select(seen, budget).tolist() == sorted(order[:budget])
+            chosen = tuned.select(seen, budget)
+            assert np.unique(chosen).size == budget
+            if epoch < 5:
+                assert chosen.tolist() == WhittlePolicy(sources).select(seen, budget).tolist()
+        assert (tuned.price is None) == (budget == len(sources))
+        if tuned.price is not None:
+            assert 0 <= tuned.price <= (sources.u_star / sources.cost).max()
 
 
 def test_given_price_is_used():

@@ -21,6 +21,7 @@ from analysis.ephemeral import (
     simulate,
     simulate_random,
     timetable,
+    whittle_index_at_age,
 )
 from analysis.ephemeral.environment import random_trajectory
 from analysis.ephemeral.optimum.static import RandomPolicy
@@ -39,6 +40,7 @@ from analysis.learning import (
 from analysis.learning.environment import compiled
 from analysis.trace import Experiment, FrequencyPolicy, NutchAdaptive, Trace
 from analysis.trace.replay import Visits, visits_at_random
+from tests.ephemeral.sets import SETS
 
 FOUR, BUDGET = four_sources(), 2
 CONTENT = mean_content(FOUR, 30)
@@ -247,6 +249,27 @@ def test_policies_check_their_budget(loop):
             policy = Fixed(policy)
         with pytest.raises(ValueError, match=r"\b(policy|learner|rng)\b"):
             LOOPS[loop](policy)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_policies_crawl_largest_ranks(name):
+    sources, rng = SETS[name], np.random.default_rng(4)
+    hidden = np.full(len(sources), np.nan)
+    for _ in range(20):
+        age = rng.integers(1, 40, len(sources))
+        content = sources.state_at_age(age)
+        seen = np.where(rng.random(len(sources)) < 0.5, content, hidden)
+        for policy, rank in (
+            (WhittlePolicy(sources), whittle_index_at_age(sources, age)),
+            (MyopicPolicy(sources), content / sources.cost),
+        ):
+            order = sorted(range(len(sources)), key=lambda i, r=rank: (-r[i], i))
+            for budget in range(1, len(sources) + 1):
+                chosen = policy.select(Observation(0, age, hidden), budget)
+                assert sorted(chosen) == sorted(order[:budget])
+                mixed = policy.select(Observation(0, age, seen), budget)
+                waiting = np.delete(rank, mixed)
+                assert rank[mixed].min() >= waiting.max(initial=0) * (1 - 1e-9)
 
 
 def test_no_policy_beats_the_bound():

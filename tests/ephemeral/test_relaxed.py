@@ -5,11 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.ephemeral import Sources, four_sources, long_run_cycle, whittle_index_at_age
+from analysis.ephemeral import (
+    Sources,
+    bound_at_price,
+    dual_descent,
+    four_sources,
+    long_run_cycle,
+    optimal_average_reward,
+    optimal_cycle,
+    whittle_index_at_age,
+)
 from analysis.ephemeral.instances import lognormal_sources
-from analysis.ephemeral.optimum.exact import optimal_average_reward, optimal_cycle
 from analysis.ephemeral.relaxed import due_ages, relaxed_bound, relaxed_problem
-from analysis.results import NotConverged
+from tests.ephemeral.sets import SETS, budgets, relaxed_by_linear_program, unlike
 
 
 def random_sources(rng, size, *, costs=False):
@@ -32,6 +40,38 @@ def bound_by_enumeration(sources, budget, subsidies, least=1, most=np.inf):
         rate = np.where(np.isinf(most), np.maximum(rate, 0), rate)  # or never
         values.append(subsidy * budget + rate.sum())
     return min(values)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_bound_is_that_of_linear_programme(name):
+    sources = SETS[name]
+    for budget in budgets(sources):
+        solution = relaxed_problem(sources, budget)
+        truth = relaxed_by_linear_program(sources, budget)
+        assert solution.bound == pytest.approx(truth, rel=1e-6, abs=1e-12)
+        assert solution.primal == pytest.approx(solution.bound, rel=1e-12, abs=1e-300)
+        assert (solution.frequency @ sources.cost) == pytest.approx(budget, rel=1e-14)
+        assert solution.smallest_subsidy <= solution.subsidy
+
+
+def test_ages_without_end_are_solved():
+    """The slow source is due after 1e5 epochs: no list of ages could hold them."""
+    sources = Sources([250.0] * 3, [1.0, 0.7, 0.2], [0.7, 1e-10, 0.35])
+    for budget in (0.3, 1.0, 2.5):
+        solution = relaxed_problem(sources, budget)
+        assert solution.primal == pytest.approx(solution.bound, rel=1e-13)
+        assert solution.frequency.sum() == pytest.approx(budget, rel=1e-14)
+        for factor in (0.9, 1 - 1e-6, 1 + 1e-6, 1.1):
+            price = factor * solution.subsidy
+            assert bound_at_price(sources, budget, price) >= solution.bound * (1 - 1e-14)
+
+
+def test_rounding_may_raise_budget():
+    """Ten costs of 0.1 add up to less than 1, in which they fit."""
+    sources = unlike(3, 10, cost=0.1)
+    assert relaxed_bound(sources, 1.0)[0] == pytest.approx(sources.u.sum(), rel=1e-13)
+    assert dual_descent(sources, 1.0, 5, step=1e-9).spent[0] == pytest.approx(1.0)
+    assert optimal_average_reward(sources, 1.0) == pytest.approx(sources.u.sum(), rel=1e-13)
 
 
 @given(st.integers(0, 10**6), st.floats(0, 3))
@@ -105,17 +145,6 @@ def test_index_is_optimal_for_four(budget):
     assert optimum.average_reward <= relaxed_bound(sources, budget)[0] * (1 + 1e-12)
 
 
-def test_wrong_sizes_are_named():
-    with pytest.raises(ValueError, match="budget"):
-        optimal_average_reward(four_sources(), 0.5)
-    with pytest.raises(ValueError, match="sources"):
-        optimal_average_reward(Sources([1.0] * 13, [1.0] * 13, [1.0] * 13), 1)
-    with pytest.raises(ValueError, match="subsidy"):
-        due_ages(four_sources(), -1.0)
-    with pytest.raises(NotConverged, match="max_states = 10"):
-        optimal_cycle(four_sources(), 2, max_states=10)
-
-
 @pytest.mark.parametrize(
     ("least", "most", "message"),
     [
@@ -127,6 +156,11 @@ def test_wrong_sizes_are_named():
 def test_wrong_age_limits_name_source(least, most, message):
     with pytest.raises(ValueError, match=message):
         relaxed_problem(four_sources(), 2, min_age=least, max_age=most)
+
+
+def test_negative_subsidy_is_named():
+    with pytest.raises(ValueError, match="subsidy"):
+        due_ages(four_sources(), -1.0)
 
 
 # Gaps confined to intervals.

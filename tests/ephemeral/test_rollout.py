@@ -11,13 +11,14 @@ from analysis.ephemeral import (
     crawl_price,
     four_sources,
     long_run_cycle,
+    losses,
     relaxed_bound,
     relaxed_problem,
 )
 from analysis.ephemeral.instances import hard_sets, random_sources
 from analysis.ephemeral.rollout import AGES, follow
 from analysis.ephemeral.scheduler.register import spread_ages
-from tests.ephemeral.test_lagrangian import by_limit
+from tests.ephemeral.sets import SETS, UNIT_COSTS, by_limit
 
 LOCKSTEP = by_limit([1.0, 1.0, 0.4999, 0.2501], [np.log(2.0), np.log(2.0), 25.0, 25.0])
 
@@ -56,6 +57,26 @@ def test_compiled_loop_plays_policies(name, rule):
             age = age + 1
             age[arms] = 1
         assert last.tolist() == age.tolist()
+
+
+@pytest.mark.parametrize("name", UNIT_COSTS)
+def test_rollout_loses_no_more_ahead(name):
+    """Its set, and then those of the Lagrangian index, against those of that index alone."""
+    sources, rng = SETS[name], np.random.default_rng(7)
+    hidden = np.full(len(sources), np.nan)
+    for budget in range(1, len(sources)):
+        policy, base = RolloutPolicy(sources, epochs=8), LagrangianPolicy(sources)
+        for _ in range(10):
+            ages, lost = rng.integers(1, 12, len(sources)), []
+            for first in (policy, base):
+                age, crawls = ages.copy(), []
+                for epoch in range(8):
+                    chooser = first if epoch == 0 else base
+                    crawls.append(chooser.select(Observation(epoch, age, hidden), budget))
+                    age = age + 1
+                    age[crawls[-1]] = 1
+                lost.append(losses(sources, crawls, budget, ages=ages).total)
+            assert lost[0] <= lost[1] * (1 + 1e-9) + 1e-12 * sources.u_star.max()
 
 
 @pytest.mark.parametrize("epochs", [1, 2, 30])

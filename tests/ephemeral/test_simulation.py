@@ -1,3 +1,6 @@
+from itertools import product
+
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,17 +15,85 @@ from analysis.ephemeral import (
     long_run_cycle,
     relaxed_bound,
     simulate,
+    whittle_index_at_age,
 )
 from analysis.ephemeral.instances import wide_set
 from analysis.ephemeral.policies import POLICIES, named_policy
 from analysis.ephemeral.simulation import follow_to_cycle, long_run
 from analysis.results import NotConverged
+from tests.ephemeral.sets import SETS, index_in_mpmath
 
 
 def different_sources(size):
     """Sources of all speeds: some hold their limit after one epoch, some after a thousand."""
     decay = np.geomspace(50.0, 0.05, size)
     return Sources(np.arange(1.0, size + 1), np.ones(size), decay)
+
+
+def cycle_by_hand(sources, budget):
+    """Average reward of the index policy on integer ages, ranks in high precision."""
+    limits = [mpmath.mpf(float(u)) for u in sources.u_star]
+    oldest = np.maximum(np.minimum(sources.settled_age, 1e9), 2)
+    ages, steps, rewards, ranks = [0] * len(sources), {}, [], {}
+
+    def rank(i, age):
+        """Index and content of a source."""
+        content = -limits[i] * mpmath.expm1(-mpmath.mpf(float(sources.decay[i])) * age)
+        index = index_in_mpmath(sources.decay[i], content, limits[i]) if age else mpmath.mpf(0)
+        return index / mpmath.mpf(float(sources.cost[i])), content
+
+    while tuple(ages) not in steps:
+        steps[tuple(ages)] = len(rewards)
+        for key in enumerate(ages):
+            if key not in ranks:
+                ranks[key] = rank(*key)
+        order = sorted(range(len(ages)), key=lambda i: (-ranks[i, ages[i]][0], i))[:budget]
+        rewards.append(sum(ranks[i, ages[i]][1] for i in order))
+        ages = [1 if i in order else min(k + 1, int(oldest[i])) for i, k in enumerate(ages)]
+    cycle = rewards[steps[tuple(ages)] :]
+    return float(sum(cycle) / len(cycle))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_cycle_earns_its_gaps(name):
+    sources = SETS[name]
+    for budget in {1, len(sources)}:
+        truth = cycle_by_hand(sources, budget)
+        found = long_run_cycle(sources, "whittle", budget)
+        assert found.average_reward == pytest.approx(truth, rel=1e-9, abs=1e-300)
+        for policy in ("myopic", "greedy", "round-robin"):
+            cycle = long_run_cycle(sources, policy, budget)
+            assert cycle.frequency.sum() == pytest.approx(budget)
+            gaps = [np.array(cycle.gaps(i), float)[:, None] for i in range(len(sources))]
+            earned = sum(sources.state_at_age(gap)[:, i].sum() for i, gap in enumerate(gaps))
+            expected = earned / cycle.period
+            assert cycle.average_reward == pytest.approx(expected, rel=1e-12, abs=1e-300)
+
+
+def test_cycle_of_least_decay():
+    tiny = Sources([20.0, 10.0], [1.0, 1.0], [1e-100] * 2)
+    assert long_run_cycle(tiny, "round-robin", 1).average_reward == pytest.approx(30.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_run_collects_content_at_ages(name):
+    sources = SETS[name]
+    for budget, policy in product({1, len(sources)}, ("whittle", "greedy", "round-robin")):
+        run = simulate(sources, policy, budget, 60, initial_state="fresh")
+        age, total = np.ones(len(sources)), 0.0
+        for epoch in range(60):
+            arms = np.flatnonzero(run.crawled[:, epoch])
+            assert arms.size == budget
+            exact = sources.state_at_age(age)
+            np.testing.assert_allclose(run.state[:, epoch], exact, rtol=1e-12)
+            total += exact[arms].sum()
+            if policy == "whittle":
+                index = whittle_index_at_age(sources, age)
+                waiting = np.delete(index, arms)
+                assert index[arms].min() >= waiting.max(initial=0) * (1 - 1e-9)
+            age += 1
+            age[arms] = 1
+        assert run.average_reward == pytest.approx(total / 60, rel=1e-12, abs=1e-300)
 
 
 @given(st.integers(1, 12), st.data())

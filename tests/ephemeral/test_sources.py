@@ -8,23 +8,14 @@ import sys
 import unicodedata
 from tempfile import TemporaryDirectory
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.ephemeral import (
-    Arrivals,
-    SchedulePolicy,
-    Sources,
-    Utility,
-    four_sources,
-    stochastic_index,
-)
-from analysis.ephemeral.optimum.static import RandomPolicy
-from analysis.ephemeral.stochastic.index import index_table
-from analysis.ephemeral.stochastic.values import random_source
+from analysis.ephemeral import SchedulePolicy, Sources, four_sources
 from analysis.ephemeral.tables import COLUMNS
 
 
@@ -42,10 +33,11 @@ from analysis.ephemeral.tables import COLUMNS
         ({"period": np.inf}, "period"),
         ({"names": ["a"]}, "names"),
         (
-            {"decay_rate": [1.0, 1e-300]},
-            r"decay_rate\[1\] times .* \[1e-100, 1e\+100\], got 1e-300",
+            {"decay_rate": [1.0, 1e-101]},
+            r"decay_rate\[1\] times .* \[1e-100, 1e\+100\], got 1e-101",
         ),
-        ({"decay_rate": [1e60, 1.0], "period": 1e60}, r"decay_rate\[0\] .*, got 1e\+120"),
+        ({"decay_rate": [1e60, 1.0], "period": 1e41}, r"decay_rate\[0\] .*, got 1e\+101"),
+        ({"arrival_rate": [], "mean_utility": [], "decay_rate": []}, "at least one source"),
         ({"arrival_rate": [1e300, 1.0], "decay_rate": [1e-9, 1.0]}, "finite .* for source 0"),
         ({"arrival_rate": [1.0, 1e300], "cost": 1e-9}, "got 1e.300 .* for source 1"),
     ],
@@ -77,27 +69,6 @@ def test_sources_cannot_be_changed(copied):
     assert (again.names, again.period) == (("a", "b"), 1.0)
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(again, name), expected[name])
-
-
-def models():
-    """Frozen objects that hold arrays of their own."""
-    sources, law = four_sources(), Utility()
-    curve = stochastic_index(sources, 3, law, tolerance=0.05)
-    return {
-        "sources of arrivals": Arrivals(sources, law).sources.u,
-        "schedule": SchedulePolicy(np.ones((4, 2), dtype=bool)).schedule,
-        "frequency": RandomPolicy(np.full(4, 0.5)).frequency,
-        "table": index_table([curve] * 4).values,
-        "steps": index_table([curve] * 4).step,
-        "curve": curve.index,
-        "states": curve.state,
-        "chain": random_source(sources, 3, law, points=30).chain,
-    }
-
-
-def test_models_cannot_be_changed():
-    for name, array in models().items():
-        assert not array.flags.writeable, name
 
 
 def test_schedule_needs_own_sources():
@@ -296,6 +267,18 @@ def test_models_import_no_extras():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\nFalse\n"
+
+
+@pytest.mark.parametrize("period", [1.0, 1e-3])
+@pytest.mark.parametrize("decay", [1e-100, 1e-14, 1e-10, 1e-3, 0.5, 5.0, 1e3, 1e100])
+def test_contents_keep_their_digits(decay, period):
+    sources = Sources([3.0], [2.0], [decay / period], period=period)
+    with mpmath.workdps(250):
+        m = mpmath.mpf(float(sources.decay[0]))
+        limit = mpmath.mpf(6.0) / mpmath.mpf(float(sources.decay_rate[0]))
+        fresh, old = (float(-limit * mpmath.expm1(-m * age)) for age in (1, 10**9))
+    assert sources.u[0] == pytest.approx(fresh, rel=1e-14)
+    assert sources.state_at_age([10**9])[0] == pytest.approx(old, rel=1e-14)
 
 
 @given(st.floats(1e-6, 50.0))

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.families import Slow, bandits, crawl, ephemeral, trace
+from tests.families import Slow, crawl, ephemeral, trace
 
 CASES = [
     pytest.param(check, id=f"{name}: {family}", marks=[pytest.mark.slow] * isinstance(check, Slow))
-    for part in (bandits, crawl, ephemeral, trace)
+    for part in (crawl, ephemeral, trace)
     for name, checks in part.FAMILIES.items()
     for family, check in checks.items()
 ]

@@ -53,7 +53,7 @@ from scipy.special import gammaincc, ndtr
 from analysis.arrays import Floats, one_thread, read_only_arrays
 from analysis.checks import check_integer, check_kind, check_number, check_positive
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
+from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 from analysis.ephemeral.stochastic.simulation import IndexTable
 from analysis.kernel_cache import njit
 from analysis.results import NotConverged
@@ -175,10 +175,6 @@ class StochasticIndex:
     waiting: Floats
     frequency: Floats
     error: float
-
-    def __post_init__(self) -> None:
-        for array in (self.state, self.index, self.waiting, self.frequency):
-            read_only(array)
 
     def __repr__(self) -> str:
         return (

@@ -26,6 +26,7 @@ from analysis.checks import (
     check_kind,
     check_rng,
     check_whole,
+    set_fields,
 )
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals
@@ -33,7 +34,7 @@ from analysis.ephemeral.environment import Environment, check_lifetime, check_ob
 from analysis.ephemeral.kernels import Rule, play
 from analysis.ephemeral.policies import POLICIES, Policy, named_policy, select_arms
 from analysis.ephemeral.simulation import initial_content
-from analysis.ephemeral.sources import Sources, read_only
+from analysis.ephemeral.sources import Sources
 from analysis.results import Estimate
 
 
@@ -52,8 +53,7 @@ class IndexTable:
 
     def __post_init__(self) -> None:
         step = check_array("step", self.step, 0, low_open=True)
-        object.__setattr__(self, "values", read_only(check_array("values", self.values)))
-        object.__setattr__(self, "step", read_only(step))
+        set_fields(self, values=check_array("values", self.values), step=step)
         if self.values.ndim != 2 or self.step.shape != self.values.shape[:1]:
             raise ValueError(
                 "values must have shape (N, points) and step shape (N,), "

@@ -26,7 +26,7 @@ from analysis.arrays import Floats, read_only_arrays
 from analysis.checks import check_array, check_integer, check_number, check_positive
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.sources import Sources, read_only
+from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.index import source_law
 from analysis.kernel_cache import njit
 from analysis.mdp import policy_iteration, solve_discounted
@@ -57,10 +57,6 @@ class RandomSource:
     cost: float
     chain: Floats
     excess: Floats
-
-    def __post_init__(self) -> None:
-        for array in (self.state, self.chain, self.excess):
-            read_only(array)
 
     def ahead(self, value: Floats) -> Floats:
         """Return E V(alpha x + U) for each content x; shape (points,). Entry 0 is E V(U)."""

@@ -1,4 +1,4 @@
-"""Sections 4 and 5 of the report: value functions of one source, lemmas over grids, and equations.
+"""Value functions of one source, lemmas over grids, and printed equations of sections 4 to 6.
 
 For a source with u* = 1 and C = 1 (a choice of units), after tau epochs of waiting the content x
 has become x_tau = 1 - (1 - x) alpha^tau. Waiting tau epochs and then crawling gives
@@ -21,7 +21,7 @@ so that it is convex with slopes in [0, 1].
 `lemma_checks` measures the margin of each lemma's statement over wide grids, `equation_residuals`
 and what follows it the residuals of the printed equations.
 
-Reference: report 8702, sections 4 and 5: (7) to (14), Lemmas 1 to 5, Corollary 1.
+Reference: report 8702, (7) to (14), (17), (18), Lemmas 1 to 5, Corollary 1.
 """
 
 from __future__ import annotations
@@ -34,7 +34,16 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.checks import (
+    Rng,
+    check_array,
+    check_choice,
+    check_integer,
+    check_number,
+    check_rng,
+)
+from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.sources import Sources
 from analysis.mdp.cycles import maximum_mean_cycle
 
 _CONTENTS = 101
@@ -391,3 +400,22 @@ def finite_horizon_checks(
                     excess.append(np.abs(end - limit).max() - far)
                     bends.append(np.diff(end, 2).min())
     return float(max(starts)), float(max(excess)), float(min(bends))
+
+
+def tie_residuals(decays: Sequence[float], cases: int, rng: Rng) -> tuple:
+    """Return the largest differences of (17) and (18) from the gain at random ties, in units of u*.
+
+    The gain is that of the dynamic program; `decays` are mu T to choose from.
+    """
+    rng = check_rng(rng)
+    cases = check_integer("cases", cases, 1)
+    gains, ties = [], []
+    for x in rng.uniform(0.02, 0.98, cases):
+        d = float(rng.choice(decays))
+        source = Sources(np.ones(1), np.ones(1), np.array([d]))  # u* = 1 / d
+        c = float(whittle_index(source, [x / d])[0] * d)
+        eta = float(np.ceil(np.log1p(-x) / -d))
+        beta = average_value(d, c, x)[1]
+        gains.append(abs((c * (eta - 1) - np.expm1(-d * eta)) / eta - beta))
+        ties.append(abs(-np.expm1(-d) * (x - 1) + beta - c))
+    return max(gains), max(ties)

@@ -53,7 +53,7 @@ from analysis.checks import (
 )
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.theory.equations import average_value
+from analysis.ephemeral.theory.equations import tie_residuals
 
 
 def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60) -> Floats:
@@ -235,25 +235,6 @@ def count_passages(sources: Sources, state: ArrayLike, *, fresh: bool) -> NDArra
         content = np.where(waiting, sources.alpha * content + sources.u, content)
         waits += waiting
     return waits
-
-
-def tie_residuals(decays: Sequence[float], cases: int, rng: Rng) -> tuple:
-    """Return the largest differences of (17) and (18) from the gain at random ties, in units of u*.
-
-    The gain is that of the dynamic program; `decays` are mu T to choose from.
-    """
-    rng = check_rng(rng)
-    cases = check_integer("cases", cases, 1)
-    gains, ties = [], []
-    for x in rng.uniform(0.02, 0.98, cases):
-        d = float(rng.choice(decays))
-        source = Sources(np.ones(1), np.ones(1), np.array([d]))  # u* = 1 / d
-        c = float(whittle_index(source, [x / d])[0] * d)
-        eta = float(np.ceil(np.log1p(-x) / -d))
-        beta = average_value(d, c, x)[1]
-        gains.append(abs((c * (eta - 1) - np.expm1(-d * eta)) / eta - beta))
-        ties.append(abs(-np.expm1(-d) * (x - 1) + beta - c))
-    return max(gains), max(ties)
 
 
 @dataclass(frozen=True)

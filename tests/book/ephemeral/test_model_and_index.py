@@ -389,7 +389,7 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
             indices,
         ),
         "ties at the index of another content": falsified(
-            "index", formula, "whittle_index", lambda s, x: index(s, np.multiply(x, 0.9)), indices
+            "index", equations, "whittle_index", lambda s, x: index(s, np.multiply(x, 0.9)), indices
         ),
         "a crawl that leaves half": falsified(
             "index",

@@ -1,5 +1,7 @@
 """The index of unreliable signals against first passages, lattices, and what it is bounded by."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from analysis.ephemeral.signals.index import (
 )
 from analysis.ephemeral.signals.model import Signals
 from analysis.ephemeral.stochastic.index import lattice_chain, lattice_index
+from analysis.results import NotConverged
 
 
 def drawn_signals(rng, count):
@@ -132,6 +135,28 @@ def test_lattice_agrees_at_one_ping(recall, precision):
     assert np.quantile(miss, 0.9) < 3e-3
     assert miss.max() < 0.02  # corners, which the lattice blurs
     assert curve.indexable
+
+
+def test_extreme_index_is_right_or_refused():
+    """Within the error that it gives of the closed form."""
+    compared = 0
+    for recall, pings, decay, precision in product(
+        (1e-6, 0.5, 1 - 1e-6, 1.0), (1e-3, 1.0, 30.0), (1e-3, 0.1, 20.0), (1e-6, 0.5, 1.0)
+    ):
+        rate = pings * precision / recall
+        signals = Signals(Sources([rate], [decay / rate], [decay]), recall, precision)
+        try:
+            curve = signal_index(signals, 0, tolerance=0.02, points=60, max_points=240)
+        except NotConverged as error:
+            assert "max_points" in str(error)  # noqa: PT017
+            continue
+        inside = curve.state <= one_ping_reach(signals)[0]
+        closed = one_ping_index(signals, curve.state[inside][None, :])[0]
+        # Corners of the closed form are blurred by more than the error away from them.
+        np.testing.assert_allclose(curve.index[inside], closed, atol=0.06)
+        assert (curve.index <= curve.state * (1 + 1e-6) + 0.06).all()
+        compared += 1
+    assert compared > 40
 
 
 def test_precision_is_granularity():

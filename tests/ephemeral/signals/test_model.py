@@ -5,11 +5,21 @@ import pytest
 
 from analysis.ephemeral import Sources
 from analysis.ephemeral.signals.model import SignalBelief, Signals
-from tests.ephemeral.signals.slow_play import belief_by_definition
 
 
 def two_sources():
     return Sources([2.0, 1.0], [1.0, 2.0], [0.1, 0.5])
+
+
+def belief_by_definition(signals, last, pings, time):
+    """Y of each source, from the times of its pings since its last crawl."""
+    sources = signals.sources
+    worth = sources.u_star * (1 - np.asarray(signals.recall))
+    worth = worth * -np.expm1(-sources.decay_rate * (time - last))
+    for i, times in enumerate(pings):
+        left = np.exp(-sources.decay_rate[i] * (time - np.array(times))).sum()
+        worth[i] += np.asarray(signals.precision)[i] * sources.mean_utility[i] * left
+    return worth
 
 
 def test_belief_equals_definition():

@@ -17,8 +17,9 @@ def labelled(trust, hub, source, time, pings, true, items=None):
 
 def test_estimates_are_faded_counts():
     rng = np.random.default_rng(1)
-    memory, weight = 30.0, 4.0
-    for _ in range(300):
+    weight = 4.0
+    for trial in range(300):
+        memory = (30.0, 1e-3, math.inf)[trial % 3]
         trust, rows, time = Reliability(memory, weight=weight), [], 0.0
         for _ in range(10):
             time += rng.exponential(10)

@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.stats import poisson
@@ -9,6 +11,7 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.environment import Environment, random_trajectory
 from analysis.ephemeral.kernels import (
     h,
     kth_largest,
@@ -16,9 +19,13 @@ from analysis.ephemeral.kernels import (
     relative_index,
     relative_index_at_age,
 )
-from analysis.ephemeral.policies import POLICIES, named_policy
+from analysis.ephemeral.policies import POLICIES, named_policy, top
 from analysis.ephemeral.stochastic.simulation import IndexTable, compare, simulate_random
-from tests.ephemeral.stochastic.lattice import lattice_average_reward
+from analysis.ephemeral.theory.formula import printed_index
+from analysis.mdp.chains import stationary_law
+from tests.ephemeral.sets import SETS
+
+COMPILED = [name for name, policy in POLICIES.items() if policy.rule is not None]
 
 
 def some_sources():
@@ -30,7 +37,7 @@ def some_sources():
     )
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", COMPILED)
 @pytest.mark.parametrize("observed", [True, False, [True, False, False, True, True]])
 @pytest.mark.parametrize("lifetime", [np.inf, [2, 3, 1, np.inf, 5]])
 @pytest.mark.parametrize(("budget", "start"), [(2, "fresh"), (3, "empty")])
@@ -43,6 +50,20 @@ def test_compiled_run_equals_policy(policy, observed, lifetime, budget, start):
     np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-10)
     np.testing.assert_array_equal(fast.frequency, slow.frequency)
     assert fast.frequency.sum() == pytest.approx(budget)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_compiled_run_equals_policy_on_hard_sets(name):
+    sources = SETS[name]
+    rng = np.random.default_rng(0)
+    content = rng.gamma(0.5, 2.0, (len(sources), 80)) * sources.u[:, None]
+    for budget, rule in product({1, len(sources)}, COMPILED):
+        policy = named_policy(rule, sources)
+        for options in ({}, {"observed": False}):
+            fast = simulate_random(sources, rule, budget, content, **options)
+            slow = simulate_random(sources, policy, budget, content, **options)
+            np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-10, atol=1e-300)
+            np.testing.assert_array_equal(fast.frequency, slow.frequency)
 
 
 @pytest.mark.parametrize("start", ["empty", "fresh"])
@@ -58,29 +79,27 @@ def test_compiled_round_robin_crawls_in_turn(start, size, budget):
         np.testing.assert_array_equal(crawls, expected)
 
 
-class PrintedTheorem:
-    """The theorem's index to the letter, in NumPy; the compiled rules are held against it."""
+class Printed:
+    """Crawls the sources of the largest printed index."""
 
-    def __init__(self, sources, short):
-        self.sources, self.short = sources, short
+    def __init__(self, sources, form):
+        self.sources, self.form = sources, form
 
     def select(self, observation, budget, rng):
-        s, x = self.sources, observation.state
-        inside = 1 - x / s.u_star
-        safe = np.where(inside > 0, inside, 1.0)
-        eta = np.where(inside > 0, np.ceil(np.log(safe) / -s.decay), 0)
-        last = x if self.short else (1 - s.alpha**eta) * s.u_star
-        gamma = (eta * ((1 - s.alpha) * x - s.u) + last) / s.cost
-        return np.sort(np.argsort(-gamma, kind="stable")[:budget])
+        return top(printed_index(self.sources, observation.state, self.form), budget)
 
 
-@pytest.mark.parametrize(("rule", "short"), [("theorem", False), ("remark", True)])
-def test_printed_forms_are_played_as_printed(rule, short):
+@pytest.mark.parametrize("form", ["theorem", "remark"])
+def test_printed_forms_are_played_as_printed(form):
     sources = some_sources()
     content = Arrivals(sources).sample(400, np.random.default_rng(2))
-    fast = simulate_random(sources, rule, 2, content)
-    slow = simulate_random(sources, PrintedTheorem(sources, short), 2, content)
-    np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-10)
+    fast = simulate_random(sources, form, 2, content)
+    run = random_trajectory(sources, Printed(sources, form), 2, content)
+    np.testing.assert_allclose(run.reward, fast.reward, rtol=1e-10)
+    np.testing.assert_allclose(run.crawled.mean(axis=1), fast.frequency)
+    environment = Environment(sources, content)
+    environment.step(np.flatnonzero(run.crawled[:, 0]))
+    np.testing.assert_allclose(run.state[:, 1], environment.state)
 
 
 def test_grid_index_plays_alike():
@@ -92,6 +111,31 @@ def test_grid_index_plays_alike():
     by_table = simulate_random(sources, table, 2, content)
     by_rule = simulate_random(sources, "whittle", 2, content)
     assert by_table.average_reward == pytest.approx(by_rule.average_reward, rel=1e-3)
+
+
+def lattice_average_reward(sources, values, probabilities, priority, budget):
+    """Average reward of a priority rule when content lives two periods, exactly.
+
+    `values` and `probabilities` are the law of each source's U_i. A source is described by what the
+    last epoch but one left, p_i (0 if it was crawled then), and what the last epoch brought: its
+    content is alpha_i p_i + U_i, and the vector p is a finite Markov chain.
+    """
+    left = [np.concatenate([[0.0], point]) for point in values]
+    states = list(product(*(range(len(levels)) for levels in left)))
+    number = {state: row for row, state in enumerate(states)}
+    transition, reward = np.zeros((len(states),) * 2), np.zeros(len(states))
+    for row, state in enumerate(states):
+        old = sources.alpha * np.array([left[i][k] for i, k in enumerate(state)])
+        for draw in product(*(range(len(point)) for point in values)):
+            chance = np.prod([probabilities[i][k] for i, k in enumerate(draw)])
+            content = old + np.array([values[i][k] for i, k in enumerate(draw)])
+            arms = top(priority(content), budget)
+            reward[row] += chance * content[arms].sum()
+            following = [k + 1 for k in draw]
+            for arm in arms:
+                following[arm] = 0
+            transition[row, number[tuple(following)]] += chance
+    return float(stationary_law(transition) @ reward)
 
 
 def poisson_law(mean, xibar):
@@ -120,6 +164,19 @@ def test_simulation_equals_exact_chain(rule):
     estimate = result.reward(rule)
     assert abs(estimate.value - exact) < 2.5 * estimate.half_width
     assert estimate.half_width < 0.02 * exact
+
+
+def test_compare_spawns_one_stream_a_replication():
+    arrivals = Arrivals(SETS["costs of all kinds"])
+    found = compare(arrivals, ["whittle", "greedy"], 1, 30, 3, np.random.default_rng(2), warm_up=5)
+    for number, stream in enumerate(np.random.default_rng(2).spawn(3)):
+        content = arrivals.sample(30, stream)
+        for name in ("whittle", "greedy"):
+            run = simulate_random(arrivals.sources, name, 1, content, warm_up=5)
+            assert found.rewards[name][number] == run.average_reward
+            np.testing.assert_array_equal(found.frequencies[name][number], run.frequency)
+    gap = found.rewards["whittle"] - found.rewards["greedy"]
+    assert found.difference("whittle", "greedy").value == pytest.approx(gap.mean())
 
 
 def test_common_random_numbers_make_differences_precise():
@@ -169,11 +226,6 @@ def test_scalar_index_is_the_vector_index():
         np.testing.assert_allclose(mine, whittle_index(sources, states)[:, i], rtol=1e-12)
 
 
-def test_wrong_tables_and_laws_are_named():
+def test_wrong_table_is_named():
     with pytest.raises(ValueError, match="values"):
         IndexTable(np.ones(3), np.ones(3))
-    with pytest.raises(ValueError, match="probabilities"):
-        lattice_average_reward(
-            Sources([1.0] * 2, [1.0] * 2, [1.0] * 2), [[0, 1]] * 2, [[0.5, 0.5], [0.5, 0.4]],
-            lambda x: x, 1,
-        )  # fmt: skip

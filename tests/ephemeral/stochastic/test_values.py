@@ -3,16 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from analysis.ephemeral import (
-    Arrivals,
-    Environment,
-    Sources,
-    Utility,
-    four_sources,
-    simulate_random,
-)
-from analysis.ephemeral.environment import random_trajectory
-from analysis.ephemeral.policies import top
+from analysis.ephemeral import Arrivals, Sources, Utility
 from analysis.ephemeral.stochastic.index import stochastic_index
 from analysis.ephemeral.stochastic.values import (
     average_random_value,
@@ -21,7 +12,6 @@ from analysis.ephemeral.stochastic.values import (
     random_source,
     stopping_value,
 )
-from analysis.ephemeral.theory.formula import printed_index
 
 
 def one(cost=1.0, rate=3.0):
@@ -102,29 +92,6 @@ def test_discount_to_first_crawl():
     assert found == pytest.approx(expected, abs=0.01)
 
 
-class Printed:
-    """Crawls the sources of the largest printed index."""
-
-    def __init__(self, sources, form):
-        self.sources, self.form = sources, form
-
-    def select(self, observation, budget, rng):
-        return top(printed_index(self.sources, observation.state, self.form), budget)
-
-
-def test_followed_run_is_the_simulated_one():
-    sources = four_sources()
-    content = Arrivals(sources).sample(200, np.random.default_rng(1))
-    for form in ("theorem", "remark"):
-        run = random_trajectory(sources, Printed(sources, form), 2, content)
-        fast = simulate_random(sources, form, 2, content)
-        np.testing.assert_allclose(run.reward, fast.reward)
-        np.testing.assert_allclose(run.crawled.mean(axis=1), fast.frequency)
-        environment = Environment(sources, content)
-        environment.step(np.flatnonzero(run.crawled[:, 0]))
-        np.testing.assert_allclose(run.state[:, 1], environment.state)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -132,7 +99,6 @@ def test_followed_run_is_the_simulated_one():
         (lambda s: random_source(one(), 0, Utility("pareto", tail_index=1.5)), "second moment"),
         (lambda s: discounted_random_value(s, 1.0, 1.0), "discount"),
         (lambda s: stopping_value(s, 0.0), "waiting"),
-        (lambda s: printed_index(one(), [1.0], "short"), "form"),
     ],
 )
 def test_wrong_input_is_named(call, message):

@@ -15,6 +15,7 @@ from analysis.ephemeral.theory.equations import (
     finite_horizon_value,
     gain_by_solver,
     lemma_checks,
+    tie_residuals,
     value_at_gain,
 )
 
@@ -172,6 +173,10 @@ def test_interval_ends_are_indices():
     assert ends.lambda_m == prices[3]
 
 
+def test_ties_agree_with_the_dynamic_program():
+    assert max(tie_residuals([0.21, 0.7, 2.0], 20, np.random.default_rng(3))) < 1e-10
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "name"),
     [
@@ -182,6 +187,7 @@ def test_interval_ends_are_indices():
         (finite_horizon_value, (0.7, 0.1, 1.0, 3, X), "discount"),
         (value_at_gain, (0.7, 0.3, 0.3, X), "gain"),
         (gain_by_solver, (0.0, 0.3), "decay"),
+        (tie_residuals, ([0.7], 0, 4), "cases"),
     ],
 )
 def test_wrong_input_is_named(function, arguments, name):

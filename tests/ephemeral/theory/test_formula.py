@@ -19,7 +19,6 @@ from analysis.ephemeral.theory.formula import (
     printed_eta,
     printed_index,
     run_from_above,
-    tie_residuals,
 )
 
 
@@ -92,10 +91,6 @@ def test_passages_from_zero_and_u():
     np.testing.assert_array_equal(count_passages(arms, goals, fresh=True), eta - 1)
 
 
-def test_ties_agree_with_the_dynamic_program():
-    assert max(tie_residuals([0.21, 0.7, 2.0], 20, np.random.default_rng(3))) < 1e-10
-
-
 @pytest.mark.parametrize(
     ("call", "name"),
     [
@@ -103,7 +98,6 @@ def test_ties_agree_with_the_dynamic_program():
         (lambda four: index_as_maximum(four, np.full(4, 999.0)), "state"),
         (lambda four: run_from_above(four, 5, np.zeros(4), 9), "budget"),
         (lambda four: run_from_above(four, 1, np.zeros(3), 9), "excess"),
-        (lambda four: tie_residuals([0.7], 0, 4), "cases"),
         (lambda four: count_passages(four, 2 * four.u_star, fresh=True), "state"),
         (lambda four: count_passages(four, np.zeros(4), fresh=True), r"state\[0\] must"),
     ],
