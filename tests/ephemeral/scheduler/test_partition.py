@@ -120,23 +120,6 @@ def check_unequal_parts(seed):
         assert many.quotas.sum() <= budget * (1 + 1e-9)
 
 
-def test_parts_pay_for_costly_sources():
-    """Four dear sources, each in a part that has a tenth of the budget."""
-    rate, cost = np.r_[np.full(4, 60.0), np.ones(36)], np.r_[np.full(4, 6.0), np.ones(36)]
-    sources = Sources(rate, np.ones(40), np.full(40, 0.2), cost=cost)
-    parts = PartitionedScheduler(sources, np.arange(40) % 10, 12, 1)
-    found = []
-    for scheduler in (Scheduler(sources, 12, 1), parts):
-        crawls = [scheduler.crawl() for _ in range(400)]
-        counts = np.bincount(np.concatenate([numbers for numbers, _ in crawls]), minlength=40)
-        reward = sum(rewards.sum() for _, rewards in crawls) / 400
-        found.append((reward, counts @ cost / 400, counts[:4].sum()))
-    (reward, spent, dear), (other, same, as_often) = found
-    assert reward == pytest.approx(198.44, abs=0.01)
-    assert other == pytest.approx(reward, rel=0.01)
-    assert (same, as_often) == (pytest.approx(spent, rel=1e-12), pytest.approx(dear, rel=0.01))
-
-
 @pytest.mark.parametrize("parts", [1, 3, 7])
 def test_ties_between_parts(parts):
     """All sources of one cost are alike: every epoch's last place is a tie over all parts."""

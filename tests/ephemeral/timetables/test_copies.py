@@ -13,6 +13,7 @@ from analysis.ephemeral.timetables.copies import (
     two_level,
     whole,
 )
+from tests.ephemeral.timetables.test_table import drawn
 
 
 def check_copies(instance, size=4):
@@ -28,15 +29,10 @@ def check_copies(instance, size=4):
         assert abs(plan.loss) < 1e-10, (instance, copies, plan.rule)
 
 
-@pytest.mark.parametrize("instance", range(40))
-def test_many_copies_attain_bound(instance):
-    check_copies(instance)
-
-
-@pytest.mark.slow
-def test_bound_is_attained_on_sets():
-    for instance in range(40, 1040):
-        check_copies(instance)
+@drawn(40)
+def test_many_copies_attain_bound(seeds):
+    for seed in seeds:
+        check_copies(seed)
 
 
 def test_due_ages_without_common_one():
@@ -104,15 +100,10 @@ def check_order(instance):
     assert plan.loss <= allowed / (copies * plan.bound) + 1e-12
 
 
-@pytest.mark.parametrize("instance", range(15))
-def test_order_loss_is_bounded(instance):
-    check_order(instance)
-
-
-@pytest.mark.slow
-def test_order_loss_on_a_thousand_sets():
-    for instance in range(15, 1015):
-        check_order(instance)
+@drawn(15)
+def test_order_loss_is_bounded(seeds):
+    for seed in seeds:
+        check_order(seed)
 
 
 def test_equal_types_are_tied():

@@ -55,22 +55,17 @@ def certify(ratio, eta):
     return count
 
 
-def check_constant(ratio, digits):
+QUICK = (fmpq(2), fmpq(3, 2))
+
+
+@pytest.mark.parametrize(
+    "ratio",
+    [pytest.param(r, marks=[] if r in QUICK else pytest.mark.slow, id=str(r)) for r in CONSTANTS],
+)
+def test_constants_are_certified(ratio):
+    digits = CONSTANTS[ratio]
     certify(ratio, arb(digits) + arb("2e-9"))
-    assert chord_loss(float(fmpq(ratio).p) / float(fmpq(ratio).q)) == pytest.approx(
-        float(digits), abs=2e-9
-    )
-
-
-@pytest.mark.parametrize("ratio", [fmpq(2), fmpq(3, 2)], ids=str)
-def test_constant_is_certified(ratio):
-    check_constant(ratio, CONSTANTS[ratio])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("ratio", list(CONSTANTS), ids=str)
-def test_all_constants_are_certified(ratio):
-    check_constant(ratio, CONSTANTS[ratio])
+    assert chord_loss(float(ratio.p) / float(ratio.q)) == pytest.approx(float(digits), abs=2e-9)
 
 
 @pytest.mark.parametrize("ratio", list(CONSTANTS), ids=str)

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.ephemeral.timetables.guarantees import waste
 from analysis.ephemeral.timetables.packing import disjoint, insert, pack, pack_shared, reverse
+from tests.ephemeral.timetables.test_table import drawn
 
 FAMILIES = ([1], [1, 3], [1, 3, 5, 7], [1, 3, 9, 27], [1, 3, 5, 9, 15, 25])
 
@@ -62,14 +63,9 @@ def check_packing(seed):
     assert disjoint(channel, gaps, moved) != meets
 
 
-@pytest.mark.parametrize("seed", range(50))
-def test_packing(seed):
-    check_packing(seed)
-
-
-@pytest.mark.slow
-def test_packing_a_thousand_times():
-    for seed in range(50, 1050):
+@drawn(50)
+def test_packing(seeds):
+    for seed in seeds:
         check_packing(seed)
 
 

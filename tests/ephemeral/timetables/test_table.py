@@ -26,6 +26,12 @@ from analysis.ephemeral import (
 LONGEST = 2**14  # hyperperiods that are enumerated
 
 
+def drawn(few):
+    """Mark a test of many random cases: of a few seeds, and of a thousand more in `make proofs`."""
+    more = pytest.param(range(few, few + 1000), marks=pytest.mark.slow)
+    return pytest.mark.parametrize("seeds", [range(few), more], ids=["few", "thousand"])
+
+
 def random_case(seed):
     """Sources of like or very different rates, some worth nothing, and a budget."""
     rng = np.random.default_rng([29, seed])
@@ -126,14 +132,9 @@ def check_powers_of_two(seed):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("seed", range(80))
-def test_powers_attain_relaxed_problem(seed):
-    check_powers_of_two(seed)
-
-
-@pytest.mark.slow
-def test_powers_attain_it_on_sets():
-    for seed in range(80, 1080):
+@drawn(80)
+def test_powers_attain_relaxed_problem(seeds):
+    for seed in seeds:
         check_powers_of_two(seed)
 
 
@@ -154,14 +155,9 @@ def check_best_grid(seed):
         assert run.reward[period:].mean() == pytest.approx(table.average_reward, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_best_grid(seed):
-    check_best_grid(seed)
-
-
-@pytest.mark.slow
-def test_best_grid_on_a_thousand_sets():
-    for seed in range(1000):
+@drawn(40)
+def test_best_grid(seeds):
+    for seed in seeds:
         check_best_grid(seed)
 
 
@@ -255,9 +251,10 @@ def check_changes(seed):
     return simpler
 
 
-@pytest.mark.parametrize("seed", range(25))
-def test_sources_come_and_go(seed):
-    check_changes(seed)
+@drawn(25)
+def test_sources_come_and_go(seeds):
+    for seed in seeds:
+        check_changes(seed)
 
 
 def test_rounding_leaves_no_margin():
@@ -277,12 +274,6 @@ def test_empty_timetable_has_no_margin():
 
 def test_moving_source_keeps_one_gap():
     assert check_changes(725) == 1
-
-
-@pytest.mark.slow
-def test_sources_come_and_go_often():
-    for seed in range(25, 1025):
-        check_changes(seed)
 
 
 @pytest.mark.parametrize("minutes", [1, 7, 30, 60, 120])
