@@ -11,7 +11,7 @@ import sys
 from contextlib import ExitStack
 
 from analysis.extras import missing_extra
-from scorecard.paths import INTERRUPTED
+from scorecard.files import INTERRUPTED, own_temporary_folder
 
 
 def _exit(*_: object) -> None:
@@ -28,8 +28,6 @@ if __name__ == "__main__":
     if sys.platform == "win32":
         sys.exit("error: the book is built on Linux and macOS; on Windows use WSL")
     try:
-        from scorecard.files import own_temporary_folder
-
         # At the end of the process this runs after the clean-up of libraries imported below, which
         # remove what they have in that folder.
         temporary = ExitStack()

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scorecard.files import BOOK
 from scorecard.fill import FillError, Text
-from scorecard.paths import BOOK
 from scorecard.prints import WEIGHTS, documents, errata, no_erratum, printed_rows
 from scorecard.record import Claim, read_record
 from scorecard.verdicts import (

@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import http.server
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -19,11 +20,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scorecard.browser import bundle, runtime
+import jinja2
+
+from scorecard.browser import bundle
 from scorecard.collate import collate, summarise
-from scorecard.files import child_environment, display_path
+from scorecard.files import (
+    INTERRUPTED,
+    PROFILES,
+    ROOT,
+    build_folder,
+    child_environment,
+    display_path,
+)
 from scorecard.pages.theme import POLICY
-from scorecard.paths import INTERRUPTED, PROFILES, build_folder
 from scorecard.publishing import comparison
 from scorecard.publishing.citation import read_edition, tags_of_commit
 from scorecard.publishing.comparison import repeat_jobs
@@ -32,7 +41,6 @@ from scorecard.record import write_json
 from scorecard.render import render_book, render_runs, render_single
 from scorecard.running.notebooks import measure_build, record_build
 from scorecard.running.runner import lock_build, make_jobs, make_rerun_job, run_jobs
-from scorecard.skeleton import write_page
 from scorecard.values import parse_assignments
 
 
@@ -142,14 +150,14 @@ def add_browser(origin: str, quick: bool) -> None:
     if not (site / bundle.FOLDER).exists():
         raise RuntimeError("there is no book yet: run 'make book' first")
     with lock_build(build_folder("paper")):
-        copied = runtime.install_runtime(site / runtime.FOLDER, origin)
+        copied = bundle.install_runtime(site / bundle.RUNTIME, origin)
         if quick:
             jobs = make_jobs("quick", build_folder("quick"))
             run_jobs(jobs)
             bundle.add_profile(collate([job.target for job in jobs], profile="quick"), site)
-    size = sum(file["bytes"] for file in runtime.read_list()["files"])
+    size = sum(file["bytes"] for file in bundle.read_runtime()["files"])
     print(
-        f"runtime: {display_path(site / runtime.FOLDER)}, {size / 1e6:.0f} MB, {copied} files new"
+        f"runtime: {display_path(site / bundle.RUNTIME)}, {size / 1e6:.0f} MB, {copied} files new"
     )
 
 
@@ -246,6 +254,72 @@ def _make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+# The skeleton of a page: the files of the folder ``skeleton`` are its templates
+
+_PAGE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_SKELETON = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).with_name("skeleton")),
+    keep_trailing_newline=True,
+    undefined=jinja2.StrictUndefined,
+)
+#: Values in the prose of the skeleton, with their formats.
+_VALUES = {"draws": "d", "mean": ".3f", "low": ".3f", "high": ".3f"}
+
+
+def write_page(name: str, root: Path = ROOT) -> list[Path]:
+    """Write the skeleton of a page and add it to the contents.
+
+    `name`: part and page, such as ``ephemeral/my-page``. Returns the files that were written or
+    changed. Raises ValueError if there is no such part, the name is not made of lower-case words
+    joined by hyphens, or the book has a page of that name.
+    """
+    part_name, _, page = name.partition("/")
+    parts = sorted(folder.parent.name for folder in root.glob("book/*/__init__.py"))
+    if part_name not in parts:
+        raise ValueError(
+            f"NAME must begin with one of {', '.join(parts)} and a slash, got {name!r}"
+        )
+    if not _PAGE.fullmatch(page):
+        raise ValueError(
+            f"NAME must be PART/PAGE, with PAGE in lower-case words joined by hyphens, got {name!r}"
+        )
+    if existing := sorted((root / "book").glob(f"*/{page}.md")):
+        raise ValueError(f"the book has a page {page!r}: {existing[0].relative_to(root)}")
+    module = page.replace("-", "_")
+    targets = {
+        "page.md": root / "book" / part_name / f"{page}.md",
+        "page.py.txt": root / "book" / part_name / f"{module}.py",
+        "test.py.txt": root / "tests" / "book" / part_name / f"test_{module}.py",
+    }
+    if present := [path for path in targets.values() if path.exists()]:
+        raise ValueError(f"{present[0].relative_to(root)} exists already")
+    fields = {
+        "part": part_name,
+        "page": page,
+        "module": module,
+        "title": page.replace("-", " ").capitalize(),
+    }
+    fields |= {value: f'{{{{ v.{value} | fmt("{style}") }}}}' for value, style in _VALUES.items()}
+    for template, path in targets.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_SKELETON.get_template(template).render(fields), encoding="utf-8")
+    contents = root / "book" / "_toc.yml"
+    contents.write_text(
+        _insert_page(contents.read_text("utf-8"), part_name, page), encoding="utf-8"
+    )
+    return [*targets.values(), contents]
+
+
+def _insert_page(contents: str, part_name: str, page: str) -> str:
+    """Return the text of ``_toc.yml`` with a line for the page after the last of its part."""
+    lines = contents.splitlines()
+    last = max(n for n, line in enumerate(lines) if f"file: {part_name}/" in line)
+    lines.insert(last + 1, f"  - file: {part_name}/{page}")
+    return "\n".join(lines) + "\n"
+
+
+# Notebooks by hand, and the site
+
 #: File with the hashes of the copies as made, to find those that the reader has changed.
 COPY_HASHES = ".copies.json"
 
@@ -306,7 +380,7 @@ class SiteHandler(http.server.SimpleHTTPRequestHandler):
     def end_headers(self) -> None:
         """Add the policy of the site, or of the worker that recomputes pages, if it has one."""
         is_worker = self.path.partition("?")[0] == "/recompute/worker.js"
-        policy = Path(self.directory, runtime.POLICY if is_worker else POLICY)
+        policy = Path(self.directory, bundle.WORKER_POLICY if is_worker else POLICY)
         if policy.is_file():
             self.send_header("Content-Security-Policy", policy.read_text(encoding="utf-8").strip())
         super().end_headers()

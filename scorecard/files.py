@@ -1,4 +1,4 @@
-"""Files and processes of a build: atomic replacement, disk-full errors, child processes."""
+"""Where files are; files and processes of a build: atomic replacement, full disks, children."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import filelock
-
-from scorecard.paths import ROOT
-
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+BUILD = BOOK / "_build"
+PROFILES = ("quick", "paper", "full")
+INTERRUPTED = "interrupted: the previous build is unchanged"
 _AT_FDCWD = -100  # paths are relative to the working folder
 _RENAME_EXCHANGE = 2
 _PR_SET_PDEATHSIG = 1
@@ -24,6 +25,11 @@ _PR_SET_PDEATHSIG = 1
 _TEMPORARY = "book-"
 #: Their lock, which nothing else in such a place has.
 _LOCK = "which-source-next.lock"
+
+
+def build_folder(profile: str) -> Path:
+    """Return the build folder of a profile; the quick profile has its own."""
+    return BUILD / "quick" if profile == "quick" else BUILD
 
 
 def replace_folder(new: Path, target: Path) -> None:
@@ -73,6 +79,8 @@ def own_temporary_folder() -> Iterator[Path]:
     It is removed at the end. Before, the folders of processes that were killed are removed: those
     whose lock nobody holds.
     """
+    import filelock  # which a browser lacks, and needs only the paths of this module
+
     for lock in Path(tempfile.gettempdir()).glob(f"{_TEMPORARY}*/{_LOCK}"):
         with suppress(filelock.Timeout, OSError), filelock.FileLock(lock, timeout=0):
             shutil.rmtree(lock.parent, ignore_errors=True)

@@ -29,9 +29,9 @@ from pybtex.richtext import Text
 
 from analysis import __version__, fingerprint
 from scorecard.collate import collect_texts
+from scorecard.files import BOOK
 from scorecard.fill import fill_notebook
 from scorecard.pages.references import make_index_key, resolve_entry
-from scorecard.paths import BOOK
 from scorecard.prints import FOLDER, documents, printed_rows
 from scorecard.record import PARAMETERS
 from scorecard.running.runner import find_imported_names

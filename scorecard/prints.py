@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from scorecard.paths import BOOK
+from scorecard.files import BOOK
 
 #: The data: beside a downloaded notebook, or else in the book.
 _FOLDERS = (Path("book/published").resolve(), BOOK / "published")

@@ -23,10 +23,11 @@ import nbformat
 import yaml
 from PIL import Image
 
-from scorecard.browser.bundle import read_trials, write_bundle
-from scorecard.browser.runtime import FOLDER as RUNTIME
+from scorecard.browser.bundle import RUNTIME, read_trials, write_bundle
 from scorecard.collate import DATA, Collation, collect_texts, list_errata
 from scorecard.files import (
+    BOOK,
+    ROOT,
     child_environment,
     empty_folder,
     exit_with_parent,
@@ -37,7 +38,6 @@ from scorecard.files import (
 from scorecard.fill import Text, fill_notebook
 from scorecard.pages.explorables import FOLDER as EXPLORABLES
 from scorecard.pages.references import index_sources, read_index
-from scorecard.paths import BOOK, ROOT
 from scorecard.portable import write_notebooks
 from scorecard.publishing.citation import (
     base_address,
@@ -46,8 +46,7 @@ from scorecard.publishing.citation import (
     read_edition,
     repository_address,
 )
-from scorecard.publishing.metadata import update_notebook_sizes
-from scorecard.publishing.site import write_data
+from scorecard.publishing.site import update_notebook_sizes, write_data
 from scorecard.record import write_json
 from scorecard.running.notebooks import (
     SPHINX_FOLDERS,

@@ -1,6 +1,6 @@
 """Texts that a reader types, on the command line or in files, and relations of parameters.
 
-Every value stays a text here; `scorecard.running.parameters` reads it by the type that the page
+Every value stays a text here; `scorecard.running.notebooks` reads it by the type that the page
 declares. A relation, such as ``training + test <= 190``, is a comparison in Python's notation. It
 is read as a syntax tree, in which only numbers, names of parameters, sums, differences, products,
 comparisons and the functions of `FUNCTIONS` are allowed; Python's own `eval` never sees it.
@@ -100,6 +100,22 @@ def suggest_name(name: str, names: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` with the known name most like `name`, if one is close."""
     near = difflib.get_close_matches(name, list(names), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def split_choices(allowed: str) -> list[str]:
+    """Return the choices of a range that is a set."""
+    return [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
+
+
+def check_list(name: str, values: list[Any], default: list[Any]) -> None:
+    """Raise ParameterError if a list is empty, or repeats a value, and its default does not."""
+    if not values and default:
+        raise ParameterError(f"{name} must hold at least one value, got []")
+    if len(set(default)) < len(default):
+        if len(values) != len(default):
+            raise ParameterError(f"{name} must hold {len(default)} values, got {values!r:.80}")
+    elif any(value in values[:position] for position, value in enumerate(values)):
+        raise ParameterError(f"{name} must hold each value once, got {values!r:.80}")
 
 
 def _describe_error(error: yaml.YAMLError) -> str:

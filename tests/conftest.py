@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 from tests.support import is_sampled
 
 #: Folders of many tests without a book, each file of which takes seconds.

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from scorecard import Claim, record_claims
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 from scorecard.prints import errata, printed_rows
 from scorecard.publishing.citation import commit_name
 from scorecard.record import PROVED

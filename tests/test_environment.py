@@ -1,4 +1,4 @@
-"""environment.yml, pyproject.toml and requirements.lock say the same."""
+"""environment.yml, pyproject.toml, requirements.lock and what Binder installs say the same."""
 
 import os
 import re
@@ -15,7 +15,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import analysis
-from scorecard.paths import ROOT
+from scorecard.commands import main
+from scorecard.files import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK, *SMALL_LOCKS = (
@@ -148,3 +149,28 @@ def test_installed_equals_locked():
     for name in ("numpy", "scipy", "numba", "matplotlib", "pandas", "jupyter-book", "sphinx"):
         pins = {str(next(iter(entry.specifier)).version) for entry in locked()[name]}
         assert version(name) in pins, name
+
+
+# Binder
+
+BINDER = ROOT / "binder"
+
+
+def test_binder_python_is_allowed():
+    (line,) = (BINDER / "requirements.txt").read_text().splitlines()
+    assert (BINDER / line.removeprefix("-r ")).resolve() == ROOT / "requirements.lock"
+    name, version = (BINDER / "runtime.txt").read_text().strip().split("-")
+    assert name == "python"
+    assert version in SpecifierSet(PROJECT["requires-python"])
+
+
+def test_binder_command_exists(monkeypatch):
+    script = BINDER / "postBuild"
+    assert os.access(script, os.X_OK)
+    (command,) = re.findall(r"python -m scorecard (.*)", script.read_text())
+    asked = []
+    monkeypatch.setattr(
+        "scorecard.commands.make_book", lambda **given: asked.append(given["profile"])
+    )
+    assert main(command.split()) == 0
+    assert asked == ["quick"]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from analysis.fingerprint import statements
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 
 LEARNING = {"losses", "kernel", "learning-trap"}
 CURVE = {"curve", "robots-growth"}

@@ -10,7 +10,7 @@ import pytest
 
 from analysis import fingerprint, kernel_cache
 from analysis.ephemeral import four_sources, simulate
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 
 FILES = {
     "__init__.py": "",

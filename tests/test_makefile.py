@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 
 pytestmark = [
     pytest.mark.process,

@@ -7,12 +7,12 @@ import zipfile
 
 import pytest
 
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 from tests.support import built_wheel
 
 pytestmark = pytest.mark.process
 #: The only modules that may look outside the package: they build the book from its sources.
-CHECKOUT = {"scorecard/paths.py"}
+CHECKOUT = {"scorecard/files.py"}
 
 
 def test_wheel_is_complete(tmp_path):

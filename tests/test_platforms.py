@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from analysis.ephemeral import Sources, Utility, stochastic_index
 from analysis.restarts import RestartArm, thresholds, whittle_index
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 from tests.answers import NAMES, answers
 
 #: Places, products of places and seconds, records, counters that wrap around.

@@ -1,10 +1,13 @@
-"""What a browser needs to recompute the pages of a site, written beside them.
+"""What a browser needs to recompute the pages of a site, written beside them, and its runtime.
 
 ``recompute/code.zip`` holds the library, the pages, what the documents print, the part of
 this kit that saves and judges, and the libraries in plain Python that these import, from the
 environment that built the book. ``recompute/NAME.json`` holds a page's cells, the declarations of
 its parameters, and its published numbers by profile; ``recompute/site.json`` what all have in
 common. Worker and panel are copied as they are.
+
+``runtime.json`` lists the files of a Pyodide distribution that pages need, each with its SHA-256,
+from the lock file of the distribution. A file is taken from wherever one of that hash can be had.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import hashlib
 import json
 import re
 import shutil
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -23,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from analysis.fingerprint import PACKAGES
-from scorecard.browser import imports, runtime
 from scorecard.browser.run import (
     CALIBRATION,
     FILES,
@@ -32,14 +35,22 @@ from scorecard.browser.run import (
     hash_results,
     read_files,
 )
+from scorecard.browser.stand_ins import GRAPH, write_imports
 from scorecard.collate import Collation, collect_texts
+from scorecard.files import BOOK, ROOT
 from scorecard.fill import FillError
-from scorecard.paths import BOOK, ROOT
 from scorecard.record import write_json
 from scorecard.running.notebooks import Notebook, all_notebooks, profile_parameters
 
 #: Folder of the site for all of it.
 FOLDER = "recompute"
+LIST = Path(__file__).with_name("runtime.json")
+#: Folder of a site with the runtime.
+RUNTIME = f"{FOLDER}/runtime"
+#: File of a site with the policy of the worker, in one line.
+WORKER_POLICY = f"{FOLDER}/worker-policy.txt"
+#: Seconds to wait for a server that has the runtime.
+TIMEOUT = 60
 #: JavaScript that is copied there as it is.
 SCRIPTS = Path(__file__).with_name("files")
 #: Distributions in plain Python that the code imports, and that the runtime does not have.
@@ -51,9 +62,9 @@ PLAIN = (
 _SUFFIXES = (".py", ".pyi", ".md", ".csv", ".csv.gz", ".yml", ".txt", ".mplstyle")
 #: Modules of the kit that run in a browser: below these paths.
 _KIT = (
-    "__init__.py", "__init__.pyi", "collate.py", "fill.py", "paths.py", "prints.py", "record.py",
+    "__init__.py", "__init__.pyi", "collate.py", "files.py", "fill.py", "prints.py", "record.py",
     "saving.py", "book.mplstyle", "text.py", "values.py", "verdicts.py", "browser/__init__.py",
-    "browser/exact.py", "browser/form.py", "browser/imports.py", "browser/run.py",
+    "browser/run.py", "browser/stand_ins.py",
 )  # fmt: skip
 #: Seconds and same bytes of pages in a browser, or why it cannot run one.
 TRIALS = BOOK / "profiles" / "browser.csv"
@@ -89,8 +100,8 @@ def write_code(archive: Path) -> str:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, path in sorted(list_code()):
             packed.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
-        graph = imports.write_imports(PACKAGES)
-        packed.writestr(zipfile.ZipInfo(imports.FILE), graph, zipfile.ZIP_DEFLATED)
+        graph = write_imports(PACKAGES)
+        packed.writestr(zipfile.ZipInfo(GRAPH), graph, zipfile.ZIP_DEFLATED)
         # Ciw imports networkx for its detector of deadlocks, which no page uses.
         packed.writestr(zipfile.ZipInfo("networkx.py"), "")
     return hashlib.sha256(archive.read_bytes()).hexdigest()
@@ -102,10 +113,10 @@ def write_bundle(collation: Collation, site: Path) -> None:
     folder.mkdir(parents=True)
     for path in sorted(SCRIPTS.iterdir()):
         shutil.copyfile(path, folder / path.name)
-    (site / runtime.POLICY).write_text(f"{runtime.make_policy()}\n", encoding="utf-8")
+    (site / WORKER_POLICY).write_text(f"{make_worker_policy()}\n", encoding="utf-8")
     digest = write_code(folder / "code.zip")
     code = {"sha256": digest, "bytes": (folder / "code.zip").stat().st_size}
-    facts = {"code": code, "runtime": runtime.read_list(), "calibration": CALIBRATION}
+    facts = {"code": code, "runtime": read_runtime(), "calibration": CALIBRATION}
     write_json(folder / "site.json", facts)
     for notebook in all_notebooks().values():
         if notebook.page in collation.runs:
@@ -221,3 +232,95 @@ def find_seconds(page: str, profile: str) -> float | None:
     trial = read_trials().get(page, {})
     measured = trial.get("profile") == profile and trial["seconds"]
     return float(measured) if measured else None
+
+
+# The Python runtime for browsers
+
+
+class RuntimeMissing(RuntimeError):
+    """A file of the runtime cannot be had, or has another hash."""
+
+
+@cache
+def read_runtime() -> dict[str, Any]:
+    """Return the list: version, address and files, each with name, SHA-256 and bytes."""
+    content: dict[str, Any] = json.loads(LIST.read_bytes())
+    return content
+
+
+def make_worker_policy() -> str:
+    """Return the Content-Security-Policy of the worker: this site, and the runtime's address.
+
+    Scripts of the runtime are run from memory, once their hashes are checked.
+    """
+    return (
+        "default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval'; "
+        f"connect-src 'self' {read_runtime()['address']}"
+    )
+
+
+def install_runtime(folder: Path, origin: str = "") -> int:
+    """Put the files of the runtime into a folder, each checked; return how many were copied.
+
+    `origin`: a folder, or an archive (zip or wheel), that is searched for files of the right names
+    before the distribution's own address is asked. Files in the folder that are right stay there.
+    Raises RuntimeMissing naming the file.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    copied = 0
+    for file in read_runtime()["files"]:
+        target = folder / file["name"]
+        if target.exists() and _is_right(target.read_bytes(), file):
+            continue
+        content = _find_file(file, origin)
+        new = target.with_name(f".{target.name}~")
+        new.write_bytes(content)
+        new.replace(target)
+        copied += 1
+    return copied
+
+
+def _is_right(content: bytes, file: dict[str, Any]) -> bool:
+    return hashlib.sha256(content).hexdigest() == file["sha256"]
+
+
+def _find_file(file: dict[str, Any], origin: str) -> bytes:
+    """Return the content of a file, from the origin or from the distribution's address."""
+    wrong = ""
+    for place, content in _read_origin(file["name"], origin):
+        if _is_right(content, file):
+            return content
+        wrong = f"{place} has SHA-256 {hashlib.sha256(content).hexdigest()}"
+    address = read_runtime()["address"] + file["name"]
+    try:
+        with urllib.request.urlopen(address, timeout=TIMEOUT) as reply:
+            content = reply.read()
+    except OSError as error:
+        reason = wrong or f"{address} cannot be read ({error})"
+        raise RuntimeMissing(
+            f"{file['name']}: {reason}; needed is SHA-256 {file['sha256']}: "
+            "name a folder or an archive that has the file, with FROM="
+        ) from None
+    if not _is_right(content, file):
+        raise RuntimeMissing(
+            f"{file['name']}: {address} has SHA-256 {hashlib.sha256(content).hexdigest()}; needed "
+            f"is {file['sha256']}"
+        )
+    return bytes(content)
+
+
+def _read_origin(name: str, origin: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a name in a folder or an archive, at any depth: place and content."""
+    path = Path(origin)
+    if not origin:
+        return
+    if path.is_dir():
+        for found in sorted(path.rglob(name)):
+            yield str(found), found.read_bytes()
+    elif zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.namelist():
+                if entry.rpartition("/")[2] == name:
+                    yield f"{origin}:{entry}", archive.read(entry)
+    else:
+        raise ValueError(f"from must be a folder or a zip archive, got {origin!r}")

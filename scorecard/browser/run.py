@@ -27,11 +27,10 @@ from typing import Any
 import yaml
 
 from scorecard import record
-from scorecard.browser import exact, imports
-from scorecard.browser.form import check_text
+from scorecard.browser.stand_ins import check_text, replace_missing
 from scorecard.collate import PRODUCTS, Collation, collate
+from scorecard.files import BOOK
 from scorecard.fill import FillError, Text
-from scorecard.paths import BOOK
 from scorecard.prints import printed_rows
 from scorecard.text import pluralise
 from scorecard.values import ParameterError, Relation
@@ -75,9 +74,7 @@ def answer(text: str, report: Report) -> str:
     ``profiles`` with published results by name, and whether cells are ``edited``;
     `report` is called before each cell, with its id, its position and the number of cells.
     """
-    imports.replace_grimp()
-    imports.replace_ipython()
-    exact.replace_flint()
+    replace_missing()
     request = json.loads(text)
     page, profiles = request["page"], request["profiles"]
     files = {name: (INBOX / f"{name}.csv").read_bytes() for name in request["files"]}

@@ -34,8 +34,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from scorecard.files import BOOK
 from scorecard.pages.results import read_results
-from scorecard.paths import BOOK
 from scorecard.record import write_json
 from scorecard.running.notebooks import source_files
 from scorecard.values import read_texts

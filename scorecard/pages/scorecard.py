@@ -6,15 +6,20 @@ value or verdict; for a figure, to the figure that redraws it; else to the row i
 The scorecard has every row of the documents in one table. It is large, so its HTML is kept small:
 cells have no inner elements, optional end tags are omitted, the colour of a verdict is a class of
 its cell, and a document is named once, above its rows.
+
+The function that decides a row is a text file of the site, with the constants that it reads; the
+row links to it. On the page itself the code would be as long as the text.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import platform
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
@@ -28,13 +33,13 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxRole
 
+from scorecard.files import ROOT
 from scorecard.pages.results import (
     PLACEHOLDER,
     BookDirective,
     HtmlElement,
     read_results,
 )
-from scorecard.pages.source_code import find_deciding_function, source_path
 from scorecard.prints import KINDS, Printed, documents, printed_rows
 from scorecard.record import BASES, DIGITS
 from scorecard.text import escape_markdown, escape_prose, typeset_symbols
@@ -94,6 +99,117 @@ def link_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             keywords = [id, row.printed] if row.kind in NUMERIC else [id]
             entries = [("single", word, f"row-{id}", "main", None) for word in keywords]
             doctree += addnodes.index(entries=entries)
+
+
+# The code that decides a row
+
+
+def source_path(name: str) -> str:
+    """Return the path in the site of a function's source, given its name ``module:function``."""
+    return f"code/{re.sub(r'[^a-zA-Z0-9_]+', '-', name)}.txt"
+
+
+def write_sources(names: Iterable[str], site: Path) -> None:
+    """Write the source of each named function to its file in a site."""
+    for name in filter(None, names):
+        path = site / source_path(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(
+            f"# {name.replace(':', ', ')}\n\n{read_predicate(name)}\n", encoding="utf-8"
+        )
+
+
+@cache
+def find_deciding_function(page: str, id: str) -> str:
+    """Return the function of a page's module that decides a row, as ``module:function``.
+
+    It is the innermost function that names the row in its code, or else the function ``claims``, or
+    the last public one that returns a list of `Claim`. Empty if the page has no such function.
+    """
+    module = f"book.{page.replace('/', '.').replace('-', '_')}"
+    if not _source_file(module).exists():
+        return ""
+    if id in (naming := _index_constants(module)):
+        return f"{module}:{naming[id]}"
+    makers = [
+        f.name for f in _list_functions(module) if f.returns and "Claim" in ast.unparse(f.returns)
+    ]
+    public = [name for name in makers if not name.startswith("_")]
+    chosen = "claims" if "claims" in public else next(reversed(public), "")
+    return chosen and f"{module}:{chosen}"
+
+
+@cache
+def _index_constants(module: str) -> dict[str, str]:
+    """Return the innermost function of a module that has each text among its constants."""
+    innermost: dict[str, str] = {}
+    for function in sorted(_list_functions(module), key=_count_lines, reverse=True):
+        constants = (node.value for node in ast.walk(function) if isinstance(node, ast.Constant))
+        innermost |= {text: function.name for text in constants if isinstance(text, str)}
+    return innermost
+
+
+def _count_lines(function: ast.FunctionDef) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno
+
+
+@cache
+def _list_functions(module: str) -> list[ast.FunctionDef]:
+    return [node for node in ast.walk(_parse(module)[1]) if isinstance(node, ast.FunctionDef)]
+
+
+#: Packages whose constants are shown with a predicate that reads them.
+_OURS = ("analysis.", "book.")
+
+
+@cache
+def read_predicate(name: str) -> str:
+    """Return the source of a function, preceded by the constants of the package that it reads.
+
+    `name`: module and function, such as ``book.robots.robots_open:claims``.
+    Raises KeyError if the module has no such function.
+    """
+    module, _, function = name.partition(":")
+    text, _ = _parse(module)
+    definition = {node.name: node for node in _list_functions(module)}[function]
+    names = [n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and n.id.isupper()]
+    constants = filter(
+        None, (_read_constant(module, constant) for constant in dict.fromkeys(names))
+    )
+    return "\n".join([*constants, "", *_cut_lines(text, definition)]).strip("\n")
+
+
+def _read_constant(module: str, name: str) -> str:
+    """Return the source of a constant's assignment, in the module or where that imports it from."""
+    text, tree = _parse(module)
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+            if any(n.id == name and isinstance(n.ctx, ast.Store) for n in names):
+                return "\n".join(_cut_lines(text, node))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_OURS):
+            imported = {alias.asname or alias.name: alias.name for alias in node.names}
+            if name in imported:
+                return _read_constant(str(node.module), imported[name])
+    return ""
+
+
+def _cut_lines(text: str, node: ast.stmt) -> list[str]:
+    return text.splitlines()[node.lineno - 1 : node.end_lineno]
+
+
+@cache
+def _parse(module: str) -> tuple[str, ast.Module]:
+    text = _source_file(module).read_text(encoding="utf-8")
+    return text, ast.parse(text)
+
+
+def _source_file(module: str) -> Path:
+    path = ROOT.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+# Templates
 
 
 class CountRole(SphinxRole):
@@ -243,6 +359,8 @@ TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps
 TEMPLATES.filters["sum_values"] = lambda counts: sum(counts.values())
 
+
+# The scorecard
 
 #: Headings of the columns.
 COLUMNS = (

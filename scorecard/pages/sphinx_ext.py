@@ -1,31 +1,43 @@
-"""The Sphinx extension of the book: numbers, and directives for figures and tables.
+"""The Sphinx extension of the book: numbers, public names, and what pages say of their run.
 
 Roles        ``{number}`254.66 <printed A-r-25466>` ``, a filled number and its source, which
              `scorecard.fill` writes; ``{row}`id` ``, a link to the place that discusses the row.
 Directives   ``{repro-figure} id``, ``{front-figure} id`` (a figure of another page, linked),
              ``{repro-table} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
-             ``{coverage}``, ``{bases}``, ``{errata}``, ``{gallery}``, ``{build-info}``.
+             ``{coverage}``, ``{bases}``, ``{errata}``, ``{gallery}``, ``{build-info}``;
+             ``{public-names} PACKAGE``.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from inspect import isclass
 from pathlib import Path
 from typing import Any
 
+import jinja2
 from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxRole
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from scorecard.pages.explorables import register as register_explorables
-from scorecard.pages.references import BookReferences, setup_terms, write_cards, write_index
-from scorecard.pages.rerun import (
-    add_rerun_notes,
-    copy_book_numbers,
-    find_rerun_pages,
+from scorecard.pages.references import (
+    BookReferences,
+    copy_numbers,
+    setup_terms,
+    write_cards,
+    write_index,
 )
 from scorecard.pages.results import HtmlElement, read_results
-from scorecard.pages.scorecard import RowRole, link_rows, record_mention
-from scorecard.pages.source_code import PublicNames, find_deciding_function, write_sources
+from scorecard.pages.scorecard import (
+    RowRole,
+    find_deciding_function,
+    link_rows,
+    record_mention,
+    write_sources,
+)
 from scorecard.pages.theme import (
     correct_aria_roles,
     fold_navigations,
@@ -36,9 +48,10 @@ from scorecard.pages.theme import (
     replace_download_buttons,
     write_policy,
 )
+from scorecard.running.notebooks import FILES, find_notebook
 
 #: Modules of `scorecard.pages` that register their own nodes and directives.
-EXTENSIONS = ("results", "figures_and_tables", "scorecard")
+EXTENSIONS = ("results", "scorecard")
 
 
 class NumberRole(SphinxRole):
@@ -66,6 +79,112 @@ class NumberRole(SphinxRole):
                 else {"data-number": linked[1], "data-decimals": decimals}
             )
         return [number], []
+
+
+class PublicNames(SphinxDirective):
+    """``{public-names} analysis.mdp``: a summary table, then each name with its docstring.
+
+    The directive's content, if any, lists the names to include.
+    """
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the parsed directives of autosummary and autodoc for the names."""
+        name = self.arguments[0]
+        module = import_module(name)
+        names = " ".join(self.content).split() or sorted(module.__all__, key=str.lower)
+        lines = [".. autosummary::", "   :nosignatures:", ""]
+        lines += [f"   {name}.{public}" for public in names]
+        for public in names:
+            thing = getattr(module, public)
+            kind = "class" if isclass(thing) else "function" if callable(thing) else "data"
+            lines += ["", f".. auto{kind}:: {name}.{public}"]
+            lines += ["   :members:"] if isclass(thing) else []
+        text = ["```{eval-rst}", *lines, "```"]
+        holder = nodes.container()
+        self.state.nested_parse(StringList(text, self.env.docname), self.content_offset, holder)
+        return holder.children
+
+
+# What pages say of their run: the command that reruns them, and the parameters of a rerun
+
+#: What the book uses in place of a reader's own file.
+_DEFAULTS = {
+    "sources": "Table 1 of the report",
+    "trace": "the trace of the book",
+    "signals": "simulated pings",
+}
+
+
+def _format_value(value: Any) -> str:
+    is_list = isinstance(value, list)
+    return ", ".join(map(_format_value, value)) or "(empty)" if is_list else str(value)
+
+
+_ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
+)
+_ENVIRONMENT.filters |= {"value": _format_value, "repr": repr}
+
+
+def find_rerun_pages(app: Sphinx) -> dict[str, str]:
+    """Return the book's pages of a rerun by their docnames; empty in the book itself."""
+    data = read_results(app)
+    return {Path(page).name: page for page in data["runs"]} if "book" in data else {}
+
+
+def add_rerun_notes(app: Sphinx, doctree: nodes.document) -> None:
+    """Add notes under a page's title, by the template ``rerun.html`` (event ``doctree-read``).
+
+    A notebook's page in the book gets the command that reruns it, and its parameters; the page of a
+    rerun a table of its own parameters beside the documents'; pages of the quick profile a warning.
+    """
+    data, docname = read_results(app), app.env.docname
+    title = next(iter(doctree.findall(nodes.section)), None)
+    if title is None:
+        return
+    fields: dict[str, Any] = {"quick": data["profile"] == "quick"}
+    page = find_rerun_pages(app).get(docname)
+    if page and not data["document"]:
+        fields |= _make_rerun_fields(data["runs"][page], page) | {
+            "address": data["book"]["address"]
+        }
+    if docname in data["runs"]:
+        notebook = find_notebook(Path(docname).name)
+        fields["command"] = f'make run NB={notebook.name} P="…"'
+        fields["repository"] = data.get("repository")
+        fields["parameters"] = [p for p in notebook.parameters.values() if p.name not in FILES]
+        fields["relations"] = notebook.relations
+        is_published = not page and app.builder.name == "html"
+        fields["recompute"] = notebook.name if is_published else ""
+        fields["up"] = "../" * docname.count("/")
+    if html := _ENVIRONMENT.get_template("rerun.html").render(fields).strip():
+        title.insert(1, nodes.raw("", html, format="html"))
+
+
+def _make_rerun_fields(run: dict[str, Any], page: str) -> dict[str, Any]:
+    """Return the template's fields on a rerun: its parameters, changed and unchanged."""
+    documents, values = run["documents"], run["parameters"]
+    parameters = find_notebook(Path(page).name).parameters.values()
+    return {
+        "run": run,
+        "page": page,
+        "given": run["given"] | {key: file["name"] for key, file in run["files"].items()},
+        "documents": documents | _DEFAULTS,
+        "changed": [p for p in parameters if documents[p.name] != values[p.name]],
+        "same": [p for p in parameters if documents[p.name] == values[p.name]],
+    }
+
+
+def copy_book_numbers(app: Sphinx, env: BuildEnvironment) -> None:
+    """Copy the book's figure, table and equation numbers to a rerun's pages."""
+    if pages := find_rerun_pages(app):
+        copy_numbers(env, read_results(app)["book"], pages)
+
+
+# The extension
 
 
 def finish_build(app: Sphinx, problem: Exception | None) -> None:

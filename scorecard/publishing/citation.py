@@ -22,7 +22,7 @@ from typing import Any
 
 import yaml
 
-from scorecard.paths import BOOK, ROOT
+from scorecard.files import BOOK, ROOT
 from scorecard.prints import Printed
 from scorecard.text import escape_tex
 

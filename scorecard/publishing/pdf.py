@@ -29,8 +29,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.constants import PageLabelStyle
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject
 
-from scorecard.files import exit_with_parent
-from scorecard.paths import BOOK
+from scorecard.files import BOOK, exit_with_parent
 from scorecard.publishing.citation import Edition, format_citation, list_authors, read_cff
 
 # Chromium writes a /Size in the PDF trailer that is one too small for 70,000 objects. pypdf writes

@@ -33,11 +33,10 @@ import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from scorecard.browser import runtime
+from scorecard.browser.bundle import RUNTIME
 from scorecard.collate import Collation
-from scorecard.files import empty_folder, replace_folder
+from scorecard.files import BOOK, ROOT, empty_folder, replace_folder
 from scorecard.pages.results import BookDirective
-from scorecard.paths import BOOK, ROOT
 from scorecard.prints import Document, Printed, documents, printed_rows
 from scorecard.publishing.citation import (
     Edition,
@@ -256,7 +255,9 @@ def make_release(collation: Collation, build: Path, edition: Edition) -> Path:
         files = {
             f"replication/{p.relative_to(extra / 'replication')}": p for p in _list_files(extra)
         }
-        pages = [p for p in _list_files(build / "html") if not p.is_relative_to(build / RUNTIME)]
+        # Python for browsers is published by others: a release names where it is.
+        runtime = build / "html" / RUNTIME
+        pages = [p for p in _list_files(build / "html") if not p.is_relative_to(runtime)]
         files |= {f"html/{p.relative_to(build / 'html')}": p for p in pages}
         files |= {path: build / path for path in BUILT if (build / path).exists()}
         files |= {path.name: path for path in build.glob("*.pdf")}
@@ -282,10 +283,6 @@ def bill_of_materials() -> bytes:
     """Return the CycloneDX list of all installed packages, with versions and licences, as JSON."""
     command = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"]
     return subprocess.run([*command, sys.prefix], check=True, capture_output=True).stdout
-
-
-#: Python for browsers, which others publish: a release names where it is.
-RUNTIME = Path("html", runtime.FOLDER)
 
 
 def _list_files(folder: Path) -> list[Path]:

@@ -29,8 +29,7 @@ import psutil
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning import LocalProvisioner
 
-from scorecard.files import child_environment
-from scorecard.paths import ROOT
+from scorecard.files import ROOT, child_environment
 from scorecard.record import VARIABLE
 from scorecard.running import preload
 

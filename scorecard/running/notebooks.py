@@ -5,15 +5,21 @@ parameter with its type, its unit, the allowed range and a description:
 
     budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
 
-`scorecard.running.parameters` has the rules of types and ranges. The parameter ``sources: str``
-declares that the notebook takes a reader's own table: its range is the key, in
-``book/_tables.yml``, of the function that reads the table. N in a range is the number of rows of
-the table, or of the default one. ``trace: str`` declares that the notebook takes a reader's trace
-of publications, of which N is the number of sources, and ``signals: str`` that it takes pings of
-these sources, which the page's function under ``together`` in ``book/_tables.yml`` reads.
+A range is an interval (open or closed at either end), a set of choices in braces, or the word
+``any``, where there is no rule at all. An end of an interval may be the name of an earlier number
+of the page, ``[1, size]``. A list may be empty, or repeat a value, only if its default does; one
+that repeats a value must keep the length of its default, such as one cost a source. What a reader
+types is a text, which pydantic reads by the type.
+
+The parameter ``sources: str`` declares that the notebook takes a reader's own table: its range is
+the key, in ``book/_tables.yml``, of the function that reads the table. N in a range is the number
+of rows of the table, or of the default one. ``trace: str`` declares that the notebook takes a
+reader's trace of publications, of which N is the number of sources, and ``signals: str`` that it
+takes pings of these sources, which the page's function under ``together`` in ``book/_tables.yml``
+reads.
 
 What must hold between parameters, or for a list as a whole, is a line of its own in the cell, with
-the reason; `parameters` has what it may consist of:
+the reason; `scorecard.values` has what it may consist of:
 
     # relation: training + test <= 190; the record ends after so many weeks
 """
@@ -22,6 +28,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sized
@@ -29,28 +36,38 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Annotated, Any
 
 import jupytext
 import yaml
-from pydantic import BaseModel
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from analysis.checks import check_file
-from scorecard.paths import BOOK
+from scorecard.files import BOOK
 from scorecard.running.kernels import COMPILATION
-from scorecard.running.parameters import (
-    CHOICES,
-    INTERVAL,
-    LISTS,
-    ROWS,
-    TYPES,
-    Parameter,
-    make_model,
+from scorecard.values import (
+    ParameterError,
+    Relation,
+    check_list,
+    read_texts,
+    split_choices,
+    suggest_name,
 )
-from scorecard.values import ParameterError, Relation, read_texts, suggest_name
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
 _RELATION = re.compile(r"# relation: (?P<text>[^;]+); (?P<reason>.+)")
+_END = r"\s*([-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]\w*)\s*"
+INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
+CHOICES = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
+#: Name of the number of rows of the reader's table, in ranges.
+ROWS = "N"
+TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+LISTS = ("list[int]", "list[float]", "list[str]")
+#: Errors of pydantic for a value of the right type that is out of range.
+_OUTSIDE = {
+    "greater_than", "greater_than_equal", "less_than", "less_than_equal", "assertion_error",
+    "finite_number",
+}  # fmt: skip
 #: Parameters whose value is a reader's own file.
 FILES = ("sources", "trace", "signals")
 #: Names that need no escaping in a URL or a notebook, and that no output file of a run has.
@@ -59,6 +76,126 @@ _SAFE_NAME = re.compile(r"\w[\w-]{0,59}(\.[\w-]{1,20}){0,2}\.csv", re.ASCII)
 SPHINX_FOLDERS = ("_static", "_templates")
 #: First line of ``book/profiles/builds.yml``.
 _HEADER = "# Times and sizes of builds, written by `python -m scorecard times` and `repeat`.\n"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One declared parameter of a notebook."""
+
+    name: str
+    type: str
+    default: Any
+    unit: str
+    allowed: str
+    description: str
+
+    @property
+    def ends(self) -> set[str]:
+        """Names that are ends of the range: N, or other parameters."""
+        interval = INTERVAL.fullmatch(self.allowed)
+        return (
+            {end for end in interval.group(2, 3) if end[0].isalpha()} - {"inf"}
+            if interval
+            else set()
+        )
+
+    @property
+    def item_type(self) -> str:
+        """Name of the type, or of that of a list's items."""
+        return self.type.removeprefix("list[").removesuffix("]")
+
+    def check(self, value: Any, numbers: Mapping[str, Any]) -> Any:
+        """Return `value` if it is of the type and in the range, by the rules of the module.
+
+        `value`: a value of the type, or the text that a reader has typed; `numbers`: values of the
+        names in the range. Raises ParameterError naming the parameter, the value and what is
+        allowed.
+        """
+        allowed = self.allowed
+        for end in self.ends:
+            allowed = re.sub(rf"\b{end}\b", str(numbers[end]), allowed)
+        base = TYPES[self.item_type]
+        bounded: Any = Annotated[base, _make_constraint(allowed, base)]
+        finite: Any = Annotated[bounded, Field(allow_inf_nan=False)]
+        adapter: TypeAdapter[Any] = TypeAdapter(finite if base is float else bounded)
+        is_list = self.type in LISTS
+        items = _split_list(value) if is_list else [value]
+        if not isinstance(items, list):
+            raise ParameterError(
+                f"{self.name} must be of type {self.type}, got {self._show(value)}"
+            )
+        try:
+            values = [
+                adapter.validate_strings(item)
+                if isinstance(item, str)
+                else adapter.validate_python(item, strict=True)
+                for item in items
+            ]
+        except ValidationError as refused:
+            (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
+            if error["type"] in _OUTSIDE:
+                wrong = error["input"]
+                choices = split_choices(allowed) if CHOICES.fullmatch(allowed) else []
+                near = suggest_name(wrong, choices) if isinstance(wrong, str) else ""
+                rule = "finite" if allowed == "any" else f"in {allowed}"
+                message = f"{self.name} must be {rule}, got {self._show(wrong)}{near}"
+                message += "".join(
+                    f", where {end} is {numbers[end]!r}" for end in sorted(self.ends - {ROWS})
+                )
+            else:
+                message = f"{self.name} must be of type {self.type}, got {self._show(value)}"
+            raise ParameterError(message) from None
+        if not is_list:
+            return values[0]
+        check_list(self.name, values, self.default)
+        return values
+
+    def _show(self, value: Any) -> str:
+        """Return a value for a message; a number as it was typed, a word in quotation marks."""
+        shown = f"{value!r:.80}"
+        try:
+            is_number = isinstance(value, str) and self.item_type != "str" and float(value)
+        except ValueError:
+            return shown
+        return shown if is_number is False else shown.strip("'")
+
+
+def _split_list(value: Any) -> Any:
+    """Return the items of a list that is typed as ``[a, b]``; any other value as it is."""
+    if not (isinstance(value, str) and value[:1] == "[" and value[-1:] == "]"):
+        return value
+    return [item.strip(" \"'") for item in value[1:-1].split(",")] if value[1:-1].strip() else []
+
+
+def _read_text(text: str, kind: type) -> Any:
+    """Return the value of a text of a type; an infinite end of a range is a float."""
+    return TypeAdapter(float if "inf" in text and kind is int else kind).validate_strings(text)
+
+
+def _read_choices(allowed: str, kind: type) -> list[Any]:
+    choices = split_choices(allowed)
+    return choices if kind is str else [_read_text(choice, kind) for choice in choices]
+
+
+def _make_constraint(allowed: str, kind: type) -> Any:
+    """Return the pydantic constraint of a range."""
+    interval = INTERVAL.fullmatch(allowed)
+    if interval:
+        low, high = (_read_text(end, kind) for end in interval.group(2, 3))
+        bounds = {
+            "ge" if interval["left"] == "[" else "gt": low,
+            "le" if interval["right"] == "]" else "lt": high,
+        }
+        return Field(**{k: v for k, v in bounds.items() if kind is float or math.isfinite(v)})
+    if allowed == "any":
+        return Field()
+    values_allowed = _read_choices(allowed, kind)
+
+    def among(value: Any) -> Any:
+        assert value in values_allowed
+        return value
+
+    return AfterValidator(among)
 
 
 @dataclass(frozen=True)
@@ -128,11 +265,6 @@ class Notebook:
                 )
             declared.append(relation)
         return declared
-
-    @cached_property
-    def model(self) -> type[BaseModel]:
-        """The parameters as a pydantic model, whose JSON schema is public."""
-        return make_model(self.name, self.parameters.values(), self.relations)
 
     @property
     def _declarations(self) -> list[str]:

@@ -44,8 +44,7 @@ from tqdm import tqdm
 
 from analysis import fingerprint
 from scorecard import prints
-from scorecard.files import display_path, raise_if_disk_full, replace_folder
-from scorecard.paths import BOOK, ROOT
+from scorecard.files import BOOK, ROOT, display_path, raise_if_disk_full, replace_folder
 from scorecard.record import write_json
 from scorecard.running.kernels import WARNINGS, WarmProvisioner, kernel_environment
 from scorecard.running.notebooks import (

@@ -18,7 +18,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from scorecard.commands import SiteHandler
-from scorecard.paths import BUILD, ROOT, build_folder
+from scorecard.files import BUILD, ROOT, build_folder
 from scorecard.publishing.pdf import CHROMIUM, CHROMIUM_OPTIONS
 from tests.support import sample
 

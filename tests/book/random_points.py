@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scorecard.running.notebooks import FILES, Notebook, profile_parameters
-from scorecard.running.parameters import Parameter
+from scorecard.running.notebooks import FILES, Notebook, Parameter, profile_parameters
 
 #: Whole numbers are drawn up to so many times the quick profile's value, or up to the least that
 #: shows more than one of a kind.

@@ -36,8 +36,8 @@ from book.ephemeral.many_machines import cycle_reward
 from book.joint.together import View, compute_crawls
 from book.learning.learning_trap import example_sources, make_belief
 from book.trace.signals_that_lie import compute_gain
+from scorecard.files import BOOK
 from scorecard.pages.explorables import COMMON_SCRIPTS
-from scorecard.paths import BOOK
 from tests.book import test_browser
 
 SCRIPTS = BOOK / "explorables"

@@ -5,8 +5,8 @@ import re
 import jinja2
 import pytest
 
+from scorecard.files import BOOK
 from scorecard.fill import FillError, Text, parse_template, shorten_id
-from scorecard.paths import BOOK
 from scorecard.prints import errata, printed_rows
 from scorecard.record import read_record
 from scorecard.running.notebooks import all_notebooks

@@ -10,7 +10,7 @@ import unicodedata
 import pytest
 from pypdf import PdfReader
 
-from scorecard.paths import BUILD
+from scorecard.files import BUILD
 from scorecard.publishing.pdf import read_outline, read_papers
 
 pytestmark = pytest.mark.slow

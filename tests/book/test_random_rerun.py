@@ -20,7 +20,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from scorecard.collate import collate
-from scorecard.paths import BUILD
+from scorecard.files import BUILD
 from scorecard.render import render_runs
 from scorecard.running import runner
 from scorecard.running.notebooks import all_notebooks

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from scorecard.browser import runtime
+from scorecard.browser import bundle
 from scorecard.browser.run import CALIBRATION
 from tests.support import sample
 
@@ -53,8 +53,8 @@ def list_pages(site):
 def recomputing(site):
     """The site with the runtime in it."""
     try:
-        runtime.install_runtime(site.html / runtime.FOLDER, os.environ.get("BROWSER_RUNTIME", ""))
-    except runtime.RuntimeMissing as error:
+        bundle.install_runtime(site.html / bundle.RUNTIME, os.environ.get("BROWSER_RUNTIME", ""))
+    except bundle.RuntimeMissing as error:
         pytest.skip(f"there is no Python for browsers: {error}")
     return site
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from scorecard import commands
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 from tests.support import read_notebooks
 
 pytestmark = pytest.mark.book

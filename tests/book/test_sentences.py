@@ -3,7 +3,7 @@
 import csv
 import re
 
-from scorecard.paths import BOOK
+from scorecard.files import BOOK
 from scorecard.prints import printed_rows
 
 QUOTED = re.compile(r"""\{\{ (?P<kind>printed|computed|verdict)\(["'](?P<id>[\w.-]+)[^}]*\}\}""")

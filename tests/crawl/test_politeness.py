@@ -35,7 +35,7 @@ from analysis.crawl.local.transport import write_sources
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider, cut_torn_line
 from analysis.crawl.settings import read_sources
 from analysis.crawl.store import FILE, read_log
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 from tests.crawl.support import some_sources
 
 NEW_YEAR = 1_704_067_200.0

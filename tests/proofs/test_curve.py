@@ -18,7 +18,7 @@ import pytest
 from analysis.robots import RobotControl
 from analysis.robots.curve import lossless_until, saturated_from
 from analysis.robots.curve.values import optimal_curve
-from scorecard.paths import BOOK, ROOT
+from scorecard.files import BOOK, ROOT
 
 PROOFS = ROOT / "proofs"
 PAGE = "".join(

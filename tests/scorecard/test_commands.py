@@ -1,18 +1,26 @@
 """The commands as a new user misuses them: one clear sentence, a status, and nothing is run."""
 
+import http.client
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
+from http.server import ThreadingHTTPServer
+from pathlib import Path
 
 import filelock
 import pytest
 
-from scorecard import commands, paths
+from scorecard import commands, files
 from scorecard.__main__ import INTERRUPTED
-from scorecard.paths import ROOT
+from scorecard.commands import SiteHandler, copy_notebooks, open_lab, write_page
+from scorecard.files import ROOT
+from scorecard.pages.theme import POLICY
 from scorecard.publishing import pdf
 from scorecard.publishing.citation import Edition, release_tag
 from scorecard.running import notebooks
@@ -309,8 +317,8 @@ def test_failed_release_names_notebook(monkeypatch, tmp_path, capsys):
 
 
 def test_quick_profile_has_own_folder():
-    assert paths.build_folder("quick") != paths.build_folder("paper")
-    assert paths.build_folder("quick") / "html" != paths.build_folder("paper") / "html"
+    assert files.build_folder("quick") != files.build_folder("paper")
+    assert files.build_folder("quick") / "html" != files.build_folder("paper") / "html"
 
 
 def test_changed_tree_is_not_released(monkeypatch, capsys):
@@ -360,3 +368,192 @@ def test_failed_run_leaves_no_folder(tmp_path):
     with lock_build(tmp_path / "runs/first"):
         (tmp_path / "runs/first/page").touch()
     assert {path.name for path in (tmp_path / "runs/first").iterdir()} >= {"page"}
+
+
+# The skeleton of a page
+
+
+BUILT = shutil.ignore_patterns("_build", "__pycache__", "node_modules")
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of what the skeleton reads and writes."""
+    for folder in ("analysis", "scorecard", "book", "tests"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=BUILT)
+    for name in ("pyproject.toml", "requirements.lock", "CITATION.cff"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def run(checkout, *words):
+    done = subprocess.run(words, cwd=checkout, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.sampled
+@pytest.mark.process
+def test_new_page_runs(checkout):
+    written = write_page("robots/my-page", checkout)
+    bin = Path(sys.executable).parent
+    code = [str(path) for path in written if path.suffix == ".py"]
+    assert len(code) == 2
+    run(checkout, bin / "ruff", "check", *code)
+    run(checkout, bin / "ruff", "format", "--check", *code)
+    run(checkout, bin / "lint-imports", "--no-cache")
+    run(checkout, sys.executable, "-m", "pytest", "tests/book/robots/test_my_page.py")
+    report = [sys.executable, "-m", "scorecard"]
+    assert "page: " in run(checkout, *report, "run", "my-page", "--parameters", "draws=50")
+    page = (checkout / "book/_build/runs").rglob("my-page.html")
+    text = next(page).read_text(encoding="utf-8")
+    assert "With 50 draws the mean is 0." in re.sub("<[^>]*>", "", text)
+    assert "my-page-means" in text
+
+
+def test_new_page_joins_contents(checkout):
+    assert len(write_page("trace/my-page", checkout)) == 4
+    lines = (checkout / "book/_toc.yml").read_text(encoding="utf-8").splitlines()
+    place = lines.index("  - file: trace/my-page")
+    assert lines[place - 1].startswith("  - file: trace/")
+    assert not lines[place + 1].startswith("  - file: trace/")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "NAME must begin with one of"),
+        ("my-page", "NAME must begin with one of"),
+        ("nowhere/my-page", "got 'nowhere/my-page'"),
+        ("robots/", "PAGE in lower-case words joined by hyphens"),
+        ("robots/My page", "PAGE in lower-case words joined by hyphens"),
+        ("robots/../x", "PAGE in lower-case words joined by hyphens"),
+        ("robots/four-sources", "the book has a page 'four-sources': book/ephemeral/four"),
+    ],
+)
+def test_wrong_name_is_refused(name, said, capsys):
+    assert commands.main(["page", name]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_existing_file_is_kept(checkout):
+    (checkout / "book/robots/my_page.py").write_text("precious = 1\n")
+    with pytest.raises(ValueError, match=r"my_page\.py exists already"):
+        write_page("robots/my-page", checkout)
+    assert not (checkout / "book/robots/my-page.md").exists()
+
+
+# Notebooks for JupyterLab: copies, so that no source and no change of a reader's is lost
+
+
+@pytest.fixture
+def build(tmp_path):
+    (tmp_path / "html/notebooks").mkdir(parents=True)
+    for name in ("one", "two"):
+        (tmp_path / f"html/notebooks/{name}.ipynb").write_text(f"{name}, first")
+    return tmp_path
+
+
+def texts(folder):
+    return {path.name: path.read_text() for path in folder.glob("*.ipynb")}
+
+
+def test_new_book_keeps_readers_changes(build):
+    folder = copy_notebooks(build)
+    assert texts(folder) == {"one.ipynb": "one, first", "two.ipynb": "two, first"}
+    (folder / "one.ipynb").write_text("mine")
+    for name in ("one", "two"):
+        (build / f"html/notebooks/{name}.ipynb").write_text(f"{name}, second")
+    assert texts(copy_notebooks(build)) == {"one.ipynb": "mine", "two.ipynb": "two, second"}
+    assert (build / "html/notebooks/one.ipynb").read_text() == "one, second"
+
+
+def test_lab_needs_book(tmp_path):
+    with pytest.raises(RuntimeError, match="make book"):
+        copy_notebooks(tmp_path)
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_jupyterlab_is_opened_on_the_copies(build, monkeypatch, status):
+    started = []
+
+    def run(command, env):
+        assert str(ROOT) in env["PYTHONPATH"]
+        started.append(command)
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr(commands.subprocess, "run", run)
+    if status:
+        with pytest.raises(RuntimeError, match="JupyterLab"):
+            open_lab(build, ["--no-browser"])
+    else:
+        open_lab(build, ["--no-browser"])
+    (command,) = started
+    assert command[1:3] == ["-m", "jupyterlab"]
+    assert f"--ServerApp.root_dir={build / 'lab'}" in command
+    assert command[-1] == "--no-browser"
+
+
+# The server of the built book: only files of its folder, with the site's policy
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Serve a folder, and return a function that asks for a path and gives the answer."""
+    monkeypatch.setattr(SiteHandler, "log_message", lambda *_: None)
+    site = tmp_path / "site"
+    (site / "part").mkdir(parents=True)
+    (site / "index.html").write_text("front")
+    (site / "part/page.html").write_text("page")
+    (site / POLICY).write_text("default-src 'self'\n")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SiteHandler, directory=site)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+
+        def answer(path):
+            connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+            connection._validate_path = lambda url: None  # a client that asks for anything
+            connection.request("GET", path)
+            reply = connection.getresponse()
+            return reply.status, reply.read(), reply.headers
+
+        yield answer
+        server.shutdown()
+        thread.join()
+
+
+def test_pages_come_with_policy(ask):
+    for path, content in {"/": b"front", "/part/page.html?v=1": b"page"}.items():
+        status, body, headers = ask(path)
+        assert (status, body) == (200, content)
+        assert headers["Content-Security-Policy"] == "default-src 'self'"
+
+
+def test_links_within_the_folder_are_followed(ask, tmp_path):
+    (tmp_path / "site/other.html").symlink_to(tmp_path / "site/part/page.html")
+    assert ask("/other.html")[:2] == (200, b"page")
+
+
+@pytest.mark.parametrize(
+    ("link", "path"),
+    [("out.html", "/out.html"), ("out", "/out/secret.html"), ("part/index.html", "/part/")],
+)
+def test_links_out_of_the_folder_are_not(ask, tmp_path, link, path):
+    (tmp_path / "secret.html").write_text("secret")
+    target = tmp_path if link == "out" else tmp_path / "secret.html"
+    (tmp_path / "site" / link).symlink_to(target)
+    status, body, _ = ask(path)
+    assert status == 404
+    assert body != b"secret"
+
+
+@pytest.mark.parametrize("path", ["/%00", "/part/%00page.html", "/part%00/", "/loop"])
+def test_names_of_no_file_are_answered(ask, tmp_path, path):
+    (tmp_path / "site/loop").symlink_to(tmp_path / "site/loop")
+    assert ask(path)[0] in {400, 404}
+
+
+def test_traversal_finds_nothing(ask, tmp_path):
+    (tmp_path / "secret.html").write_text("secret")
+    for path in ("/../secret.html", "/%2e%2e/secret.html", "/part/..%2f..%2fsecret.html"):
+        assert ask(path)[0] == 404

@@ -12,8 +12,7 @@ import psutil
 import pytest
 
 from scorecard import files
-from scorecard.files import child_environment, own_temporary_folder, replace_folder
-from scorecard.paths import ROOT
+from scorecard.files import ROOT, child_environment, own_temporary_folder, replace_folder
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from scorecard import (
     save_figure,
     save_table,
 )
-from scorecard.paths import BOOK, ROOT
+from scorecard.files import BOOK, ROOT
 from scorecard.text import LONGEST, escape_cell, escape_tex
 
 NAMES = pd.read_csv(ROOT / "tests/scorecard/odd-names.csv")["name"].tolist()

@@ -21,7 +21,7 @@ from analysis.ephemeral import (
 from analysis.ephemeral.policies import SingleSourcePolicy
 from analysis.learning import CertaintyEquivalence, ItemSums
 from analysis.learning.certainty_equivalence import CertaintyEquivalenceOptions
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 from tests.crawl.support import some_site, some_sources
 
 

@@ -7,7 +7,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from scorecard.collate import DATA
-from tests.scorecard.pages.test_sphinx_ext import EVIL, built
+from tests.scorecard.build import EVIL
 
 PLACE = """# A page
 
@@ -42,13 +42,13 @@ def stage(tmp_path):
     return tmp_path
 
 
-def render(stage, monkeypatch, text=PLACE):
+def render(stage, build_page, text=PLACE):
     (stage / "page.md").write_text(text)
-    return built(stage, "page", monkeypatch)
+    return build_page()
 
 
-def test_explorable_has_data(stage, monkeypatch):
-    text = render(stage, monkeypatch)
+def test_explorable_has_data(stage, build_page):
+    text = render(stage, build_page)
     found = re.search(r'<div class="explorable"([^>]*)><script type="[^"]*">(.*?)</script>', text)
     assert 'data-explorable="explore-it"' in found[1]
     assert 'data-figure="page-still"' in found[1]
@@ -62,16 +62,16 @@ def test_explorable_has_data(stage, monkeypatch):
     }
 
 
-def test_page_names_other_notebook(stage, monkeypatch):
+def test_page_names_other_notebook(stage, build_page):
     options = ":notebook: page\n:instead: front-still\n:figure: page-still"
-    text = render(stage, monkeypatch, PLACE.replace(":figure: page-still", options))
+    text = render(stage, build_page, PLACE.replace(":figure: page-still", options))
     assert 'data-figure="page-still" data-instead="front-still" hidden' in text
 
 
-def test_a_sentence_is_tied_to_an_explorable(stage, monkeypatch):
+def test_a_sentence_is_tied_to_an_explorable(stage, build_page):
     sets = "{number}`1.5 <sets page-one:.1f explore-it M>`"
     roles = f"{sets}, {{number}}`1.500 <follows page-one:.3f explore-it gain>`"
-    text = render(stage, monkeypatch, f"# A page\n\nWith {roles}.\n")
+    text = render(stage, build_page, f"# A page\n\nWith {roles}.\n")
     sets, follows = BeautifulSoup(text, "lxml").select(".book-value")
     assert (sets["data-sets"], sets["data-control"], sets.text) == ("explore-it", "M", "1.5")
     assert (follows["data-follows"], follows["data-number"]) == ("explore-it", "gain")
@@ -79,15 +79,15 @@ def test_a_sentence_is_tied_to_an_explorable(stage, monkeypatch):
     assert follows["data-value"] == "page-one:.3f"
 
 
-def test_scripts_are_deferred_in_order(stage, monkeypatch):
-    text = render(stage, monkeypatch)
+def test_scripts_are_deferred_in_order(stage, build_page):
+    text = render(stage, build_page)
     scripts = re.findall(r'<script defer="defer" src="_static/(math|frame|plot|views-.)\.js', text)
     assert scripts == ["math", "frame", "plot", "views-a"]
     assert "explorables.css" in text
 
 
-def test_plain_page_loads_no_explorable(stage, monkeypatch):
-    text = render(stage, monkeypatch, "# A page\n")
+def test_plain_page_loads_no_explorable(stage, build_page):
+    text = render(stage, build_page, "# A page\n")
     assert not re.search(r"(math|frame|plot|views-a)\.js|explorables\.css", text)
 
 
@@ -103,7 +103,7 @@ def test_plain_page_loads_no_explorable(stage, monkeypatch):
         ("A-r-25466", "A-r-1", "no document prints a row 'A-r-1'"),
     ],
 )
-def test_missing_data_fails_page(stage, monkeypatch, told, instead, said):
+def test_missing_data_fails_page(stage, build_page, told, instead, said):
     assert PLACE.count(told) == 1
     with pytest.raises(AssertionError, match=re.escape(said)):
-        render(stage, monkeypatch, PLACE.replace(told, instead))
+        render(stage, build_page, PLACE.replace(told, instead))

@@ -1,17 +1,31 @@
-"""A rerun's page refers into the book, in the book's words and with its numbers."""
+"""References of pages: into the book, to the glossary, and cards of links."""
 
-import io
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
+from docutils import nodes
+from docutils.core import publish_doctree
 
 from scorecard.collate import DATA
+from scorecard.files import BOOK
 from scorecard.pages import references
-from scorecard.pages.references import INDEX, index_sources, read_index
+from scorecard.pages.references import (
+    INDEX,
+    Entry,
+    find_targets,
+    index_sources,
+    link_terms,
+    make_card,
+    mark_links,
+    read_glossary,
+    read_index,
+    write_cards,
+)
 from scorecard.running import notebooks
+from scorecard.values import read_texts
+from tests.scorecard.build import build_site
 
 ELSEWHERE = """(elsewhere)=
 # Another page
@@ -62,11 +76,6 @@ part/elsewhere
 part/page
 ```
 """
-SETTINGS = {
-    "extensions": ["myst_parser", "sphinx_proof", "scorecard.pages.sphinx_ext"],
-    "numfig": True,
-    "smartquotes": False,
-}
 
 
 def built(folder, pages, data):
@@ -78,13 +87,7 @@ def built(folder, pages, data):
     (folder / "line.png").write_bytes(b"")
     facts = {"runs": {}, "document": True, "profile": "paper", "values": {}}
     (folder / DATA).write_text(json.dumps(facts | data))
-    settings = SETTINGS | {"root_doc": next(iter(pages))}
-    warnings = io.StringIO()
-    out = folder / "out"
-    with docutils_namespace():
-        Sphinx(folder, None, out, out, "html", settings, status=None, warning=warnings).build()
-    assert warnings.getvalue() == ""
-    return out
+    return build_site(folder, next(iter(pages)), "sphinx_proof")
 
 
 def references_of(out):
@@ -160,3 +163,147 @@ def test_missing_index_means_no_book(tmp_path):
     assert read_index(tmp_path) is None
     (tmp_path / INDEX).write_text('{"targets": {}}')
     assert read_index(tmp_path) == {"targets": {}}
+
+
+# Terms of the glossary
+
+
+TERMS = {
+    "budget": Entry("term-budget", "Arms that may be active."),
+    "restless bandit": Entry("term-restless-bandit", "Several arms."),
+    "policy": Entry("term-policy", "A rule."),
+}
+
+
+def linked(text, terms=TERMS):
+    """The words that are linked in a page of reStructuredText, and where to."""
+    tree = publish_doctree(f"Title\n=====\n\n{text}\n")
+    link_terms(tree, terms, "glossary.html")
+    links = [link for link in tree.findall(nodes.reference) if "book-term" in link["classes"]]
+    return [(link.astext(), link["refuri"]) for link in links]
+
+
+def test_first_use_is_linked():
+    text = "Two policies with a Budget.\n\nA budget, a policy and restless bandits."
+    assert linked(text) == [
+        ("policies", "glossary.html#term-policy"),
+        ("Budget", "glossary.html#term-budget"),
+        ("restless bandits", "glossary.html#term-restless-bandit"),
+    ]
+
+
+def test_code_and_headings_are_unlinked():
+    text = (
+        "Budgetary, sub-budget, ``budget``, `a budget <https://a.example>`_ and **budget**.\n\n"
+        "A policy\n--------\n\nNothing.\n\n.. container:: aside\n\n   - A budget."
+    )
+    assert linked(text) == []
+
+
+def test_the_words_around_a_link_stay():
+    tree = publish_doctree("T\n=\n\nThe budget and the policy are kept; a budget.")
+    before = tree.astext()
+    link_terms(tree, TERMS, "g.html")
+    assert tree.astext() == before
+
+
+def test_entries_begin_with_term():
+    tree = publish_doctree(
+        "**Average reward (gain).** What an *epoch* earns. Its top is the **best gain**.\n\nProse."
+    )
+    entry = Entry("term-average-reward", "What an epoch earns. Its top is the best gain.")
+    assert read_glossary(tree) == {"average reward": entry, "best gain": entry}
+    (paragraph,) = [node for node in tree.findall(nodes.paragraph) if node["ids"]]
+    assert paragraph["ids"] == ["term-average-reward"]
+
+
+def test_page_shows_definition(tmp_path):
+    (tmp_path / "guide").mkdir()
+    (tmp_path / "guide/glossary.md").write_text("# Glossary\n\n**Budget.** At most *three* arms.\n")
+    (tmp_path / "page.md").write_text(
+        "# A page\n\nThe budget.\n\n```{toctree}\n:hidden:\nguide/glossary\n```\n"
+    )
+    edition = {"commit": "abc", "date": "2026-11-22", "address": ""}
+    data = {"runs": {}, "document": False, "profile": "paper", "edition": edition}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    out = build_site(tmp_path, "page")
+    page = (out / "page.html").read_text()
+    (link,) = re.findall(r"<a [^>]*book-term[^>]*>budget</a>", page)
+    assert 'href="guide/glossary.html#term-budget"' in link
+    assert 'title="At most three arms."' in link
+    assert 'id="term-budget"' in (out / "guide/glossary.html").read_text()
+
+
+def test_search_terms_lead_to_pages():
+    subjects = read_texts(BOOK / "_search.yml")
+    assert [page for page in subjects if not (BOOK / f"{page}.md").exists()] == []
+    names = [name.lower() for page in subjects.values() for name in page]
+    assert len(names) == len(set(names)) > 20
+
+
+# Cards of links
+
+
+THEOREM = (
+    '<div class="proof theorem admonition" id="t-1"><p>Theorem <a href="x.html">1</a></p>'
+    '<div id="inner">in <div>it</div></div></div>'
+)
+FIGURE = (
+    '<figure class="repro-figure align-center" id="f-1"><img src="../_images/f.svg" loading="lazy">'
+    '<p class="repro-links"><a href="../figures/f.csv">data</a></p></figure>'
+)
+
+
+def test_targets_end_with_their_element():
+    page = f'<div>{THEOREM}<div class="other" id="o">no card</div>{FIGURE}</div>'
+    assert find_targets(page) == {"t-1": THEOREM, "f-1": FIGURE}
+
+
+def test_unclosed_target_is_refused():
+    with pytest.raises(ValueError, match="page"):
+        find_targets(THEOREM.removesuffix("</div>"))
+
+
+def test_card_has_no_links_and_no_ids():
+    card = make_card(THEOREM)
+    assert "<a" not in card
+    assert "id=" not in card
+    assert "Theorem 1" in card
+    assert "it</div></div></div>" in card
+
+
+def test_card_of_figure_has_picture_from_root():
+    assert make_card(FIGURE) == (
+        '<figure class="repro-figure align-center"><img src="_images/f.svg"></figure>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("link", "marked", "elsewhere"),
+    [
+        ('<a href="#t-1">', 'data-card=""', set()),
+        ('<a href="../b/y.html#t-9">', 'data-card="b-y"', {"b/y.html#t-9"}),
+        ('<a href="../b/y.html#none">', "", set()),
+        ('<a class="headerlink" href="#t-1">', "", set()),
+        ('<a href="https://a.example/y.html#t-9">', "", set()),
+    ],
+)
+def test_links_to_targets_are_marked(link, marked, elsewhere):
+    targets = {"a/x.html": {"t-1": ""}, "b/y.html": {"t-9": ""}}
+    html, found = mark_links("a/x.html", f"{link}<article>{link}</article>", targets)
+    assert found == elsewhere
+    assert html == f"{link}<article>{link[:-1]}{' ' * bool(marked)}{marked}></article>"
+
+
+def test_cards_of_other_pages_are_scripts(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/x.html").write_text('<article><a href="y.html#t-1">see</a></article>')
+    (tmp_path / "a/y.html").write_text(f"<article>{THEOREM}{FIGURE}</article>")
+    app = SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(name="html"))
+    write_cards(app, None)
+    assert 'data-card="a-y">see' in (tmp_path / "a/x.html").read_text()
+    (script,) = (tmp_path / "cards").iterdir()
+    call = script.read_text(encoding="utf-8")
+    assert call.startswith('bookCards("a-y", ')
+    cards = json.loads(call.removeprefix('bookCards("a-y", ').removesuffix(");\n"))
+    assert cards == {"t-1": make_card(THEOREM)}  # the figure is not referred to

@@ -1,282 +1,139 @@
-"""What pages say of computed values and of figures; the rest is tested on the built book."""
+"""What a page says of its run, its parameters beside the documents', and the public names."""
 
-import io
 import json
 import re
 from html import unescape
-from pathlib import Path
+from importlib import import_module
+from inspect import isroutine
 from types import SimpleNamespace
 
 import pytest
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
 
 from scorecard.collate import DATA
-from scorecard.pages import rerun, scorecard
-from scorecard.pages.scorecard import TEMPLATES, _explain_verdict, format_computed
-from scorecard.prints import Document, Printed
-from scorecard.record import DIGITS, FORMATS
-from scorecard.running.parameters import Parameter
-from scorecard.verdicts import VERDICTS
-
-EVIL = "<script>alert(1)</script>"
+from scorecard.files import BOOK, ROOT
+from scorecard.pages import sphinx_ext
+from scorecard.running.notebooks import Parameter
+from scorecard.values import Relation
+from tests.scorecard.build import build_site
 
 
-@pytest.mark.parametrize(
-    ("computed", "interval", "shown"),
-    [
-        ("260.3856", None, "260.3856"),
-        ("260.3856", [259.99999, 260.5], "260.3856 (260.0000 to 260.5000)"),
-        ("12345.6", [12345.1, 12346.2], "12345.6 (12345.1 to 12346.2)"),
-        ("160", [155.4, 164.6], "160 (155 to 165)"),
-        ("[95.520, 100.000]", [95.1, 100.0], "[95.520, 100.000] (95.100 to 100.000)"),
-        ("1.23456e+08", [1.2e8, 1.3e8], "1.23456e+08 (1.2e+08 to 1.3e+08)"),
-        ("", None, ""),
-    ],
-)
-def test_interval_has_decimals_of_value(computed, interval, shown):
-    assert format_computed({"computed": computed, "interval": interval}) == shown
-
-
-def built(folder, page, monkeypatch):
-    """Render one page and return its HTML; Sphinx must have nothing to say of it."""
-    parameter = Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled")
-    notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter}, relations=[])
-    monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
-    settings = {
-        "extensions": ["myst_parser", "scorecard.pages.sphinx_ext"],
-        "myst_enable_extensions": ["dollarmath", "colon_fence"],
-        "root_doc": page,
-        "numfig": True,
-        "smartquotes": False,
-    }
-    out = folder / "out"
-    warnings = io.StringIO()
-    with docutils_namespace():
-        Sphinx(folder, None, out, out, "html", settings, status=None, warning=warnings).build()
-    assert warnings.getvalue() == ""
-    return (out / f"{page}.html").read_text()
-
-
-def test_page_shows_rerun_command(tmp_path, monkeypatch):
+def test_page_shows_rerun_command(tmp_path, build_page):
     (tmp_path / "page.md").write_text("# A page\n")
     data = {"runs": {"page": {"given": {}, "files": {}}}, "document": True, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))
-    text = built(tmp_path, "page", monkeypatch)
+    text = build_page()
     folded = text[text.index("<details><summary>Parameters</summary>") : text.index("</details>")]
     words = " ".join(re.sub(r"<[^>]+>", "", folded).split())
     assert "budget = 1, sources per epoch: how many are crawled (int, in [1, N])" in words
     assert "make run NB=page" in re.sub(r"<[^>]+>", "", text[: text.index("<details>")])
 
 
-BUDGET = {"budget": 1}
-#: A rerun's page, where no book is built.
-BOOK = {"address": "", "targets": {}, "numbers": {}}
-
-
-def test_caption_html_is_text(tmp_path, monkeypatch):
-    """Even where a notebook hands on a reader's words as they are."""
-    figure = {"notebook": "page", "alt": f'"{EVIL}', "instances": None}
-    said = {"page-inside": f"An item of {EVIL} at $M = 1$ *rises*.", "page-alone": EVIL}
-    figures = {id: figure | {"id": id, "caption": caption} for id, caption in said.items()}
-    (tmp_path / "page.md").write_text(
-        "# A page\n\n```{repro-figure} page-inside\n```\n\n```{repro-figure} page-alone\n```\n\n"
-        "```{gallery}\n```\n"
-    )
-    runs = {
-        "page": {"given": {"law": EVIL}, "files": {}}
-        | dict.fromkeys(("documents", "parameters"), BUDGET)
-    }
-    data = {"figures": figures, "runs": runs, "document": False, "profile": "paper", "book": BOOK}
-    (tmp_path / DATA).write_text(json.dumps(data))
-    (tmp_path / "_site/figures").mkdir(parents=True)
-    (tmp_path / "_site/thumbnails").mkdir()
-    for name in figures:
-        (tmp_path / f"_site/thumbnails/{name}.png").touch()
-        for suffix in FORMATS:
-            (tmp_path / f"_site/figures/{name}.{suffix}").write_text("<svg/>")
-    text = built(tmp_path, "page", monkeypatch)
-    shown = text[text.index('class="body"') :]
-    assert EVIL not in shown
-    assert shown.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 9  # captions, alt texts, note
-    assert "<em>rises</em>" in shown
+PARAMETERS = [
+    Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled"),
+    Parameter("kernels", "list[str]", [], "names", "any", "generators, all of them if empty"),
+    Parameter("law", "str", "a", "none", "any", "law of the <utilities>"),
+    Parameter("sources", "str", "", "path", "any", "CSV file with sources of your own"),
+]
+DOCUMENTS = {"budget": 1, "kernels": [], "law": "exponential", "sources": ""}
 
 
 @pytest.fixture
-def tables(tmp_path, monkeypatch):
-    """Build a page with all tables from the results of a small book, and return it as HTML."""
-    odd = "a | b * c_d $e$ <i>f</i> [g](h) `i` {value}`j`"
-    rows = {
-        "X-1": Printed("X-1", "x", "section 1", "number", odd, None, ""),
-        "X-2": Printed("X-2", "x", "section 2", "claim", "words", None, ""),
-        "Y-1": Printed("Y-1", "y", "page 3", "claim", "other words", None, ""),
-    }
-    documents = {
-        "x": Document("x", "The document", "the document", "key", 3),
-        "y": Document("y", "The slides", "the slides", "key", 1),
-    }
-    verdict = {"interval": None, "reason": odd, "condition": "", "page": "part/page"}
-    verdict |= {"basis": "computed", "proof": "", "assumes": ["choice one", "choice two"]}
-    verdicts = {
-        "X-1": verdict | {"verdict": "matches", "computed": "1.50", "interval": [1.0, 2.0]},
-        "X-2": verdict | {"verdict": "does not hold", "computed": "", "basis": "judged"},
-        "Y-1": verdict
-        | {"verdict": "holds under", "condition": "n > 1", "computed": "", "page": "elsewhere"},
-    }
-    erratum = {"document": "x", "place": odd, "printed": "$|x|$", "corrected": "*two*"}
-    erratum |= {
-        "id": "E-1",
-        "also": "X-1",
-        "kind": "typo",
-        "weight": "result",
-        "consequence": "much",
-    }
-    run = {"seconds": 1.25, "cpu": 2.5, "given": {"rates": [1, 2], "law": "x_y"}}
-    quick = {"seconds": {"page": 7.5}, "compilation": 3.0, "repeated": {"again": 1, "all": 2}}
-    quick["bytes"] = {"results": 2_000_000, "pages": 3_456_789}
-    full = {"seconds": {"page": 10}, "compilation": 0}
-    builds = {"quick": quick, "full": full, "paper": {"repeated": {"again": 1, "all": 2}}}
-    trial = {
-        "profile": "quick", "seconds": "4.2", "compared": "3", "same": "2",
-        "differs": "an exponential", "unavailable": "",
-    }  # fmt: skip
-    data = {
-        "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
-        "verdicts": verdicts, "builds": builds, "trials": {"page": trial},
-        "machine": {"processor": "a | b", "threads": "1"},
-        "edition": {"version": "0.1", "commit": "abc_1", "citation": "The book (2026)."},
-        "errata": [erratum | {"record": "X-2", "page": "part/page"}],
-    }  # fmt: skip
-    (tmp_path / "part").mkdir()
-    names = ("verdicts", "scorecard", "coverage", "bases", "errata", "build-info")
-    (tmp_path / "part/page.md").write_text(
-        "# A page\n\nIt is {number}`254.66 <printed X-1>`.\n\n"
-        + "".join(f"```{{{name}}}\n```\n\n" for name in names)
-    )
-    (tmp_path / DATA).write_text(json.dumps(data))
-    monkeypatch.setattr(scorecard, "printed_rows", lambda: rows)
-    monkeypatch.setattr(scorecard, "documents", lambda: documents)
-    functions = {"X-1": "book.robots.robots_open:claims"}
-    monkeypatch.setitem(
-        TEMPLATES.globals, "deciding_function", lambda page, id: functions.get(id, "")
-    )
-    text = built(tmp_path, "part/page", monkeypatch)
-    return (
-        odd,
-        text,
-        {name: table(text, name) for name in re.findall(r'<table class="(book-\S+)', text)},
-    )
+def built(tmp_path, monkeypatch):
+    relation = Relation.parse("len(kernels) < 4", "there is room for <three>")
+    declared = {p.name: p for p in PARAMETERS}
+    notebook = SimpleNamespace(name="page", parameters=declared, relations=[relation])
+    monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: notebook)
+
+    def build(address, document=False, files=None, name="part/page", **mine):
+        (tmp_path / "page.md").write_text("# A page\n\nWords.\n")
+        run = {"given": mine, "parameters": DOCUMENTS | mine, "documents": DOCUMENTS}
+        run["files"] = files or {}
+        book = {"address": address, "targets": {}, "numbers": {}}
+        data = {"runs": {name: run}, "document": document, "profile": "paper", "book": book}
+        (tmp_path / DATA).write_text(json.dumps(data))
+        return (build_site(tmp_path, "page") / "page.html").read_text()
+
+    return build
 
 
-def table(text, name):
-    """Return the cells of a table, as text, and its HTML."""
-    html = text[text.index(f'<table class="{name}') :]
-    html = html[: html.index("</table>")]
-    cells = [
+def rows(html):
+    """Return the cells of the first table in a piece of HTML."""
+    table = html[html.index("<tbody>") : html.index("</tbody>")]
+    cells = [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in table.split("<tr")[1:]]
+    return [[unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in row] for row in cells]
+
+
+def test_changed_parameters_are_shown(built):
+    mine = {"name": "my <feeds>.csv", "shipped": "sources.csv", "sha256": "ab" * 32}
+    text = built(
+        "../book", files={"sources": mine}, budget=2, law="<b>x</b>", sources="sources.csv"
+    )
+    open_part, folded = text.split("<details>")
+    assert rows(open_part) == [
+        ["budget how many are crawled (sources per epoch)", "1", "2"],
+        ["law law of the <utilities>", "exponential", "<b>x</b>"],
         [
-            unescape(re.sub(r"<[^>]+>", "", cell)).strip()
-            for cell in re.findall(CELL, row, re.DOTALL)
-        ]
-        for row in html.split("<tr")[1:]
-    ]
-    return cells, html
-
-
-CELL = r"<t[hd](?: [^>]*)?>(.*?)(?=</t[hdr]>|<t[hdr][ >]|</t(?:head|body|able)>|\Z)"
-
-
-def test_page_tables_hold_results(tables):
-    """In each cell, to the letter, whatever Markdown would make of it."""
-    odd, text, found = tables
-    typeset = odd.replace("$e$", r"\(e\)").replace("c_d", r"\(c_{d}\)")
-    cells, html = found["book-verdicts"]
-    assert cells == [
-        ["Row", "Printed", "Computed", "Verdict, basis", "Where, why"],
-        ["X-1", odd.replace("$e$", r"\(e\)"), "1.50 (1.00 to 2.00)",
-         "matchescomputedcode · link · cite",
-         f"the document, section 1{typeset}. Assumes: choice one; choice two"],
-        ["X-2", "words", "", "does not holdjudgedlink · cite",
-         f"the document, section 2{typeset}. Assumes: choice one; choice two"],
-    ]  # fmt: skip
-    assert 'id="row-X-1"' in html
-    code = "code/book-robots-robots_open-claims.txt"
-    assert f'<a href="../{code}">code</a>' in html
-    assert 'class="verdict verdict-does-not-hold"' in html
-    cells, html = found["book-scorecard"]
-    assert [row[0] for row in cells] == ["Row", "the document", "X-1", "X-2", "the slides", "Y-1"]
-    assert cells[3][1:] == [
-        "does not hold", "choice one; choice two", "", "words", "section 2", "claim", typeset,
-        "judged",
-    ]  # fmt: skip
-    assert cells[2][4] == odd.replace("$e$", r"\(e\)")
-    assert cells[2][-2:] == ["number", typeset]  # the usual basis is not named
-    assert '<a href="#mention-X-1">X-1</a>' in html
-    assert '<a href="#row-X-1">1.50 (1.00 to 2.00)</a>' in html
-    assert '<td><a href="#row-X-2">X-2</a><td class="verdict-differs">does' in html
-    assert cells[5][2] == "n > 1"
-    assert 'href="#row-Y-1"' not in html  # its page is not in this book
-    choices = re.search(r'<div data-[^>]*data-verdict="([^"]*)"[^>]* id="scorecard-choices"', text)
-    assert choices[1].split("|") == [name for name in VERDICTS if name != "missing"]
-    assert [list(column) for column in zip(*found["book-coverage"][0], strict=True)][1:] == [
-        ["The document", "2", "1", "0", "0", "1", *"0000", "0, 1 still to come", *"1001"],
-        ["The slides", "1", "0", "1", *"0000000", *"1000"],
-    ]
-    assert found["book-turned"][0][1:] == [
-        ["The document", "1", "0", "0", "0", "1", "0"],
-        ["The slides", "1", "1", "0", "0", "0", "0"],
-    ]
-    cells, html = found["book-errata"]
-    assert cells[1] == [
-        f"the document, {odd}: typo", r"\(|x|\)", "two", "muchX-2 (does not hold), X-1",
-    ]  # fmt: skip
-    assert 'id="E-1"' in html
-    assert "<em>two</em>" in html
-    assert found["book-facts"][0][1:5] == [
-        ["version", "0.1"], ["commit", "abc_1"], ["cite as", "The book (2026)."],
-        ["profile", "paper"],
-    ]  # fmt: skip
-    facts = dict(found["book-facts"][0])
-    assert (facts["processor"], facts["threads"]) == ("a | b", "1")
-    assert f"{DIGITS} significant digits" in facts["tolerance"]
-    assert found["book-compilation"][0][1:] == [
-        ["quick", "8", "3", "40%", "2.0", "3.5", "1 of 2"],
-        ["full", "10", "0", "0%", "", "", "not tried"],
-    ]
-    assert found["book-browser"][0][1:] == [
-        ["part/page", "quick", "4.2", "2 of 3", "an exponential"],
-    ]
-    assert found["book-times"][0] == [
-        [
-            "Notebook",
-            "Seconds",
-            "CPU-seconds",
-            "CPU-seconds, quick",
-            "CPU-seconds, full",
-            "Set by the profile",
+            "sources CSV file with sources of your own",
+            "Table 1 of the report",
+            f"my <feeds>.csv, SHA-256 {'ab' * 32}",
         ],
-        ["part/page", "1.2", "2.5", "7.5", "10", '{"rates": [1, 2], "law": "x_y"}'],
     ]
+    assert 'href="notebooks/sources.csv"' in open_part
+    assert "sources = my &lt;feeds&gt;.csv" in open_part
+    assert "<strong>2</strong>" in open_part
+    assert "<summary>1 parameter as in the documents</summary>" in folded
+    assert rows(folded) == [["kernels generators, all of them if empty", "(empty)", "(empty)"]]
+    assert 'href="../book/part/page.html">The book\'s page</a>' in open_part
 
 
-@pytest.mark.parametrize(
-    ("reason", "assumes", "condition", "shown"),
-    [
-        ("a cause", [], "", "a cause"),
-        ("a cause.", ["one", "two"], "", "a cause. Assumes: one; two"),
-        ("", ["one"], "", "Assumes: one"),
-        ("", [], "", ""),
-        ("a cause", ["one"], "n > 1; one", "Under: n > 1; one. a cause"),
-    ],
+def test_the_command_comes_with_ranges_and_relations(built):
+    text = built("../book", document=True, name="page")
+    assert "sources per epoch: how many are crawled (int, in [1, N])" in text
+    assert ">len(kernels) &lt; 4</code> must hold: there is room for &lt;three&gt;" in text
+
+
+def test_page_without_book_links_nowhere(built):
+    text = built("", budget=2)
+    assert "The book's page has the documents' own." in text
+    assert ">The book's page</a>" not in text
+
+
+def test_document_run_has_no_banner(built):
+    assert "book-rerun" not in built("../book", document=True)
+
+
+# The API pages hold every public name of every part, and each says what it is
+
+PACKAGES = sorted(
+    ".".join(path.parent.relative_to(ROOT).parts)
+    for path in [*ROOT.glob("analysis/*/__init__.pyi"), *ROOT.glob("scorecard/__init__.pyi")]
 )
-def test_condition_and_choices_stand_beside_the_reason(reason, assumes, condition, shown):
-    assert _explain_verdict({"reason": reason, "assumes": assumes, "condition": condition}) == shown
 
 
-@pytest.mark.parametrize(
-    ("repository", "binder"),
-    [("", False), ("https://a.example/us/book", False), ("https://github.com/us/my_book", True)],
-)
-def test_rerun_names_repository(repository, binder):
-    text = TEMPLATES.get_template("sources-of-book.md").render(data={"repository": repository})
-    assert ("archive of a release" in text) is (not repository)
-    assert ("https://mybinder.org/v2/gh/us/my_book/HEAD?urlpath=lab/tree/" in text) is binder
+def test_every_package_is_on_one_page():
+    pages = [path.read_text(encoding="utf-8") for path in (BOOK / "api").glob("*.md")]
+    shown = re.findall(r"^```\{public-names\} (\S+)$", "\n".join(pages), re.MULTILINE)
+    assert sorted(shown) == PACKAGES
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_public_names_exist(name):
+    module = import_module(name)
+    assert sorted(module.__all__) == sorted(set(module.__all__))
+    for public in module.__all__:
+        thing = getattr(module, public)
+        assert thing.__doc__, f"{name}.{public} has no docstring"
+    with pytest.raises(AttributeError, match="no_such_name"):
+        module.no_such_name  # noqa: B018
+
+
+@pytest.mark.parametrize("name", [name for name in PACKAGES if name != "scorecard"])
+def test_public_functions_have_examples(name):
+    """Doctest runs them. A result's class is shown by the function that returns it.
+
+    The functions of `scorecard` write into a notebook's run; the notebooks show them.
+    """
+    module = import_module(name)
+    functions = [public for public in module.__all__ if isroutine(getattr(module, public))]
+    lacking = [public for public in functions if ">>>" not in getattr(module, public).__doc__]
+    assert lacking == []

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from analysis import __version__
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 from scorecard.publishing import citation
 from scorecard.publishing.citation import (
     Edition,

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from analysis import fingerprint, kernel_cache
-from scorecard.paths import ROOT
+from scorecard.files import ROOT
 from scorecard.running import runner
 from scorecard.running.notebooks import Notebook, OwnFile
 from scorecard.running.preload import LIBRARIES

@@ -1,17 +1,20 @@
-"""The parameters of a notebook: what is declared, what is refused, and in which words."""
+"""The parameters of a notebook and a reader's files: what is declared and what is refused."""
 
+import hashlib
 import json
 import re
 
 import pytest
 
-from scorecard.paths import PROFILES
+from scorecard.files import PROFILES
 from scorecard.running import notebooks
 from scorecard.running.notebooks import (
     Notebook,
+    OwnFile,
     ParameterError,
     all_notebooks,
     check_contents,
+    describe_files,
     find_notebook,
     profile_parameters,
     read_table,
@@ -354,19 +357,6 @@ def test_wrong_text_is_refused(page, text, said):
         page(PARAMETERS).resolve(parse_assignments(text))
 
 
-def test_model_describes_parameters(page):
-    extra = "few: int = 2  # none; [1, budget]; few\n# relation: few <= budget; why"
-    schema = page(f"{PARAMETERS}\n{extra}").model.model_json_schema()
-    assert schema["relations"] == [{"text": "few <= budget", "reason": "why"}]
-    assert schema["properties"]["budget"] == {
-        "default": 1, "description": "budget", "minimum": 1, "maximum": 9, "range": "[1, 9]",
-        "title": "Budget", "type": "integer", "unit": "sources",
-    }  # fmt: skip
-    few = schema["properties"]["few"]
-    assert (few["minimum"], few["range"], "maximum" in few) == (1, "[1, budget]", False)
-    assert schema["properties"]["law"]["enum"] == ["lazy", "busy"]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -514,3 +504,36 @@ def test_page_outside_contents_refused(book, page):
 
 def test_pages_are_in_contents():
     check_contents()
+
+
+# Files of a reader's own
+
+
+@pytest.mark.parametrize("name", ["my.csv", "feeds-2026_v2.csv", "feeds.2026.csv"])
+def test_a_plain_name_is_kept(name):
+    assert OwnFile("sources", name, b"").shipped == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "run.json",
+        "my feeds.csv",
+        ".csv",
+        "a\nb.csv",
+        "ü.csv",
+        'a".csv',
+        "{x}.csv",
+        "a" * 70 + ".csv",
+    ],
+)
+def test_awkward_file_name_is_replaced(name):
+    assert OwnFile("trace", name, b"").shipped == "trace.csv"
+
+
+def test_file_has_name_and_hash(tmp_path):
+    (tmp_path / "my feeds.csv").write_bytes(b"name\n")
+    file = OwnFile.read("sources", str(tmp_path / "my feeds.csv"))
+    digest = hashlib.sha256(b"name\n").hexdigest()
+    facts = {"name": "my feeds.csv", "shipped": "sources.csv", "sha256": digest}
+    assert describe_files([file]) == {"sources": facts}

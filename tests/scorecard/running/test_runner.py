@@ -17,8 +17,8 @@ import psutil
 import pytest
 from jupyter_client.provisioning.local_provisioner import LocalPortCache
 
-from scorecard.files import display_path
-from scorecard.paths import ROOT
+from scorecard.files import ROOT, display_path
+from scorecard.publishing.comparison import repeat_jobs
 from scorecard.running import runner
 from scorecard.running.kernels import COMPILATION, WARNINGS, kernel_environment
 from scorecard.running.notebooks import OwnFile
@@ -413,3 +413,33 @@ def test_long_pages_start_early():
     ]
     order = [job.notebook.page for job in order_jobs(jobs)]
     assert order == ["a/new", "c/one", "b/one", "a/one", "b/two", "a/two"]
+
+
+# Notebooks run a second time: what they leave behind is compared, byte for byte
+
+WRITE = "Path('data').mkdir()\nPath('data/it.csv').write_text(str(os.%s))\nNone"
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("number**2", []),
+        ("import os\nos.getpid()", ["notebook.ipynb"]),
+        ("import os\nint(os.environ['NUMBA_NUM_THREADS'])", ["notebook.ipynb"]),
+        ("import os\n" + WRITE % "getpid()", ["data/it.csv"]),
+        ("import os\n" + WRITE % "cpu_count()", []),
+        ("import os\nPath(os.environ['NUMBA_NUM_THREADS']).touch()\nNone", ["1", "2"]),
+    ],
+)
+def test_what_differs_is_named_with_its_page(job, code, names):
+    jobs = [job("one", code), job("other")]
+    run_jobs(jobs)
+    assert repeat_jobs(jobs) == {"part/one": names, "part/other": []}
+    assert sorted(os.listdir(jobs[0].target.parent)) == ["one", "other"]
+
+
+@pytest.mark.sampled
+def test_old_result_is_refused(job):
+    with pytest.raises(RuntimeError, match="one has no new result: run 'make book' first"):
+        repeat_jobs([job("one")])

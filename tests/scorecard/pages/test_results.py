@@ -1,4 +1,4 @@
-"""A table on its page: number, caption, headings with their scope, and the links to cite it."""
+"""Figures and tables on their page: captions, headings with their scope, links to cite them."""
 
 import json
 import re
@@ -7,7 +7,41 @@ from html.parser import HTMLParser
 import pytest
 
 from scorecard.collate import DATA
-from tests.scorecard.pages.test_sphinx_ext import EVIL, built
+from scorecard.record import FORMATS
+from tests.scorecard.build import EVIL
+
+BUDGET = {"budget": 1}
+#: A rerun's page, where no book is built.
+BOOK = {"address": "", "targets": {}, "numbers": {}}
+
+
+def test_caption_html_is_text(tmp_path, build_page):
+    """Even where a notebook hands on a reader's words as they are."""
+    figure = {"notebook": "page", "alt": f'"{EVIL}', "instances": None}
+    said = {"page-inside": f"An item of {EVIL} at $M = 1$ *rises*.", "page-alone": EVIL}
+    figures = {id: figure | {"id": id, "caption": caption} for id, caption in said.items()}
+    (tmp_path / "page.md").write_text(
+        "# A page\n\n```{repro-figure} page-inside\n```\n\n```{repro-figure} page-alone\n```\n\n"
+        "```{gallery}\n```\n"
+    )
+    runs = {
+        "page": {"given": {"law": EVIL}, "files": {}}
+        | dict.fromkeys(("documents", "parameters"), BUDGET)
+    }
+    data = {"figures": figures, "runs": runs, "document": False, "profile": "paper", "book": BOOK}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    (tmp_path / "_site/figures").mkdir(parents=True)
+    (tmp_path / "_site/thumbnails").mkdir()
+    for name in figures:
+        (tmp_path / f"_site/thumbnails/{name}.png").touch()
+        for suffix in FORMATS:
+            (tmp_path / f"_site/figures/{name}.{suffix}").write_text("<svg/>")
+    text = build_page()
+    shown = text[text.index('class="body"') :]
+    assert EVIL not in shown
+    assert shown.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 9  # captions, alt texts, note
+    assert "<em>rises</em>" in shown
+
 
 TABLE = {
     "id": "page-rewards",
@@ -42,11 +76,11 @@ class Elements(HTMLParser):
 
 
 @pytest.fixture
-def page(tmp_path, monkeypatch):
+def page(tmp_path, build_page):
     (tmp_path / "page.md").write_text(PAGE)
     data = {"tables": {"page-rewards": TABLE}, "runs": {}, "document": True, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))
-    return built(tmp_path, "page", monkeypatch)
+    return build_page()
 
 
 def test_cells_are_text(page):
@@ -81,9 +115,9 @@ def test_table_links_its_files(page):
     assert links["cite"] == "tables/page-rewards.bib"
 
 
-def test_unknown_table_is_refused(tmp_path, monkeypatch):
+def test_unknown_table_is_refused(tmp_path, build_page):
     (tmp_path / "page.md").write_text(PAGE)
     data = {"tables": {}, "runs": {}, "document": True, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))
     with pytest.raises(AssertionError, match="no notebook saved a table 'page-rewards'"):
-        built(tmp_path, "page", monkeypatch)
+        build_page()
