@@ -20,7 +20,6 @@ from scorecard.publishing.citation import commit_name
 from scorecard.record import PROVED
 from scorecard.verdicts import VERBAL, RecordError, add_words, judge
 
-Arguments = tuple[Any, ...] | Mapping[str, Any]
 Claims = Callable[..., Iterable[Claim]]
 #: Verdicts that show no error in the print.
 RIGHT = ("holds", "matches", "used")
@@ -74,9 +73,7 @@ def _verdict(claim: Claim) -> str:
         return "refused"
 
 
-def assert_turns(
-    function: Claims, true: Arguments, falsified: Arguments, ids: Collection[str]
-) -> None:
+def assert_turns(function: Claims, true: Any, falsified: Any, ids: Collection[str]) -> None:
     """Assert that the verdict on each of `ids` is another one when a falsified model is given."""
     right, wrong = _run(function, true), _run(function, falsified)
     same = {id: right[id] for id in ids if right[id] == wrong[id]}
@@ -85,9 +82,9 @@ def assert_turns(
 
 def assert_all_turn(
     function: Claims,
-    true: Arguments,
-    falsified: Mapping[str, Arguments],
-    overwritten: Mapping[str, Arguments] = MappingProxyType({}),
+    true: Any,
+    falsified: Mapping[str, Any],
+    overwritten: Mapping[str, Any] = MappingProxyType({}),
     stands: Collection[str] = (),
 ) -> None:
     """Assert that a falsified model turns each statement, claim and algorithm that is computed.
@@ -99,13 +96,13 @@ def assert_all_turn(
     ----------
     function : callable
         The `claims` of a study.
-    true : tuple or mapping
-        Its positional or named arguments, of the true model.
-    falsified : mapping of str to tuple or mapping
+    true : tuple, mapping or object
+        Its positional or named arguments, or its only one, of the true model.
+    falsified : mapping of str to tuple, mapping or object
         Arguments that the page's code finds for falsified models (another policy, law, rate, matrix
         or clock), by what is wrong with them. Each must turn some row, and each row whose basis is
         computed must be turned by one of them.
-    overwritten : mapping of str to tuple or mapping, optional
+    overwritten : mapping of str to tuple, mapping or object, optional
         Arguments of which a result is replaced by another one. Each must turn some row, so that no
         predicate is constant; a row that they alone turn is judged, or proved by a theorem.
     stands : collection of str, optional
@@ -128,12 +125,14 @@ def assert_all_turn(
     assert kept == set(stands), f"errata that no falsified model makes fall: {sorted(kept)}"
 
 
-def _run(function: Claims, arguments: Arguments) -> dict[str, str]:
+def _run(function: Claims, arguments: Any) -> dict[str, str]:
     return verdicts(_call(function, arguments))
 
 
-def _call(function: Claims, arguments: Arguments) -> Iterable[Claim]:
-    return function(**arguments) if isinstance(arguments, Mapping) else function(*arguments)
+def _call(function: Claims, arguments: Any) -> Iterable[Claim]:
+    if isinstance(arguments, Mapping):
+        return function(**arguments)
+    return function(*(arguments if isinstance(arguments, tuple) else (arguments,)))
 
 
 def built_wheel(folder: Path) -> Path:

@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_number
 from analysis.crawl.feeds.listing import listed_ages, listing_window
 from analysis.crawl.frontier.frontier import TurnPolicy
 from analysis.crawl.frontier.state import FOUND, Outcome
@@ -79,10 +78,8 @@ def sample_feeds(
     """Draw feeds: Poisson arrivals, rates log-uniform on (0.05, 5) a day, an epoch being a day.
 
     `jump`: whether the feeds exchange their rates in the middle of the crawl; `lies`: share of the
-    feeds whose dates lie, in [0, 1].
+    feeds whose dates lie.
     """
-    size, epochs = check_integer("size", size, 1), check_integer("epochs", epochs, 2)
-    lies = check_number("lies", lies, 0, 1)
     rate = np.exp(rng.uniform(np.log(0.05), np.log(5.0), size))
     order = rng.permutation(size)
 
@@ -100,10 +97,7 @@ def sample_feeds(
 
 
 def read_trace_feeds(begin: int, epochs: int, hours: int) -> Feeds:
-    """Return the publications of the book's trace as feeds, with their mean rates in the crawl.
-
-    `begin`: second at which the crawl begins; `epochs`, `hours`: its length, and that of an epoch.
-    """
+    """Return the book's trace from a second on as feeds, with their mean rates in the crawl."""
     trace, seconds = publications(), 3600 * hours
     times = [(trace.times_of(i) - begin) / seconds for i in range(len(trace))]
     rate = np.array([np.count_nonzero((t >= 0) & (t < epochs)) for t in times]) / epochs
@@ -111,10 +105,7 @@ def read_trace_feeds(begin: int, epochs: int, hours: int) -> Feeds:
 
 
 class KnownRates:
-    """The index policy with known rates, which may change in the middle of the crawl.
-
-    `feeds`: what is crawled; `half_life`, `middle`: in epochs.
-    """
+    """The index policy with known rates, which may change in the middle of the crawl."""
 
     def __init__(self, feeds: Feeds, half_life: float, middle: float) -> None:
         ones, decay = np.ones(feeds.rate.size), np.full(feeds.rate.size, np.log(2.0) / half_life)
@@ -157,9 +148,7 @@ def crawl_feeds(
 ) -> Floats:
     """Return the value found by a policy in each epoch of a crawl; shape (epochs,).
 
-    `policy`: the policy; outcomes are passed to its ``observe`` or contents to its ``update``, if
-    any; `half_life`: epochs in which an item loses half of its worth; `length`: items that a feed
-    lists.
+    Outcomes are passed to the policy's ``observe`` or contents to its ``update``, if any.
     """
     size = feeds.rate.size
     age, last = np.ones(size, dtype=np.int64), np.full(size, -np.inf)
@@ -246,10 +235,7 @@ def crawl_worlds(point: Mapping[str, Any], replications: int, seed: int) -> dict
 
 
 def crawl_trace(point: Mapping[str, Any], starts: int, hours: int, seed: int) -> dict[str, Floats]:
-    """Crawl the trace from several days on; value by learner, shape (starts, epochs).
-
-    The crawls begin after two years of history, eight weeks after one another.
-    """
+    """Crawl the trace from several days on, eight weeks apart, after two years of history."""
     runs = []
     for start in range(starts):
         feeds = read_trace_feeds((104 + 8 * start) * WEEK, point["epochs"], hours)
@@ -273,10 +259,9 @@ EARLY = 40
 def compare_shares(
     runs: Mapping[str, Mapping[str, Floats]], days: Mapping[str, float]
 ) -> pd.DataFrame:
-    """Return the share of the index with known rates that each learner earns.
+    """Return the share of the index with known rates that each learner earns, with its interval.
 
-    One row a world, part of the crawl and learner: mean over runs with its interval; on the trace,
-    whose crawls share their sources, with the smallest and the largest.
+    On the trace, whose crawls share their sources, the ends are the smallest and the largest.
     """
     rows = []
     for world, values in runs.items():
@@ -332,10 +317,7 @@ def save_runs(runs: Mapping[str, Mapping[str, Floats]]) -> None:
 def estimate_rates(
     lengths: list[int], memory: float, count: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Estimate a rate of 1 from listings of several lengths, with the border and without.
-
-    One row a length: means with their intervals.
-    """
+    """Estimate a rate of 1 from listings of several lengths, with the border and without."""
     rows = []
     for n in lengths:
         ages = np.cumsum(rng.standard_exponential((count, n)), axis=1)

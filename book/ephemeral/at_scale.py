@@ -34,10 +34,7 @@ class Agreement(NamedTuple):
 
 
 def compare_with_full_ranking(sources: Sources, budget: int, ages: Ages, epochs: int) -> Agreement:
-    """Compare every crawl of the scheduler with a ranking of all sources at their ages.
-
-    `ages`: ages at the first epoch.
-    """
+    """Compare every crawl of the scheduler with a ranking of all sources at their ages."""
     scheduler, age = Scheduler(sources, budget, ages), ages.copy()
     equal = 0
     for _ in range(epochs):
@@ -53,12 +50,9 @@ def compare_observed_with_ages(
 ) -> dict[str, float]:
     """Crawl random content of random sources, with contents observed and by ages alone.
 
-    Crawls with observed contents are compared with a ranking of all sources. The first half
-    of the epochs is not counted in the rewards. Made for `analysis.sweep`.
-
-    Keys: ``gain``, relative, of observing; ``seeing`` and ``ages``, rewards in units of the relaxed
-    bound on policies that observe ages alone; ``equal``, epochs with the same crawls as the full
-    ranking; ``rankings``, how often the scheduler itself ranked all sources.
+    ``gain`` of observing, relative; ``seeing`` and ``ages``, rewards in units of the relaxed bound
+    on policies that observe ages alone, without the first half; ``equal``, epochs with the crawls
+    of a full ranking; ``rankings``, how often the scheduler itself ranked all sources.
     """
     size, budget, epochs = point
     sources = lognormal_sources(size, rng)
@@ -110,9 +104,8 @@ def collect_pass_values(measured: pd.DataFrame, passes: pd.DataFrame) -> dict[st
 def compare_with_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
     """Return the speed of the calendar as a multiple of a compiled ranking of all ages.
 
-    Keys: ``compiled-ratio`` at the largest number of sources, ``compiled-size``; ``compiled-low``
-    and ``compiled-high``, least and largest ratio at the smallest number, ``compiled-smaller``,
-    where every epoch of the calendar follows one of the ranking.
+    ``compiled-ratio`` is at the largest number of sources, ``compiled-low`` and ``-high`` at the
+    smallest, where every epoch of the calendar follows one of the ranking.
     """
     same = benchmarks["peer"].eq("compiled full ranking")
     rows = benchmarks[same & benchmarks["name"].eq("epoch of the calendar")]

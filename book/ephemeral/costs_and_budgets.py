@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.checks import check_integer
 from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.optimum.costs import FILLS, CostRun, simulate_costs
 from analysis.ephemeral.optimum.exact import optimal_cycle
@@ -31,9 +30,8 @@ _COST_STEP = 0.5
 def compare_fills(point: tuple[int, float], rng: np.random.Generator) -> dict[str, Any]:
     """Compare the ways to fill a cost budget on one random instance with costs.
 
-    Keys: for each fill, its reward in units of the optimum within the budget at every epoch, and
-    its cost in units of the budget (``stop``, ``stop_cost``, ...); ``bound``, the optimum when the
-    budget holds on average.
+    Rewards are in units of the optimum within the budget at every epoch, costs in budgets;
+    ``bound`` is the optimum when the budget holds on average.
     """
     size, budget = point
     while True:
@@ -55,11 +53,7 @@ def compare_fills(point: tuple[int, float], rng: np.random.Generator) -> dict[st
 
 
 def summarise_fills(instances: pd.DataFrame) -> pd.DataFrame:
-    """Return loss and spending of each rule to fill the budget over random instances.
-
-    Columns ``mean loss`` and ``worst loss`` against the optimum within the budget (negative where
-    more is spent), and ``mean cost`` and ``largest cost`` in budgets.
-    """
+    """Return loss (negative where more is spent) and spending of each rule to fill the budget."""
     rows = {
         fill: {
             "mean loss": 1 - instances[fill].mean(),
@@ -85,11 +79,7 @@ def find_least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tu
     """Find the least cost at which a source is crawled at most once in `delay` epochs.
 
     The budget holds on average (the way to fill is *debt*), so that a cost above it can be paid.
-
-    `delay`: epochs between two crawls on average, at least 1. `cost`: in steps of 0.5; `run`: what
-    the sources earn then.
     """
-    delay = check_integer("delay", delay, 1)
     for cost in np.arange(float(sources.cost[arm]), budget * delay + 1, _COST_STEP):
         costs = sources.cost.copy()
         costs[arm] = cost

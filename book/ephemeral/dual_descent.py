@@ -53,8 +53,6 @@ def bound_reward_at_cost(sources: Sources, cost: float) -> float:
 
     A run that spends more than the budget may earn more than the bound of that budget, never more
     than that of what it spends.
-
-    `cost`: what is spent per epoch on average.
     """
     most = float(sources.cost.sum())
     return relaxed_problem(sources, min(cost, most)).bound if cost > 0 else 0.0
@@ -77,10 +75,7 @@ def bound_second_half(sources: Sources, run: DualRun) -> float:
 
 
 def measure_second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
-    """Return price, spending and reward of each run in its second half.
-
-    With ``bound``, as `bound_second_half` returns it.
-    """
+    """Return price, spending, reward and bound of each run in its second half."""
     columns = {
         name: {
             "last price": run.subsidy[-1],
@@ -115,12 +110,10 @@ def has_one_multiplier(solution: RelaxedSolution) -> bool:
 def descend_by_budget(
     cases: Sequence[tuple[str, Sources, float]], horizon: int, rules: Sequence[Step]
 ) -> pd.DataFrame:
-    """Run the method at every budget with each step rule.
+    """Run the method at every budget with each step rule a / (t + 1)^p.
 
-    `rules`: steps a / (t + 1)^p. One row a budget and rule: the interval of multipliers, the last
-    price and its ``distance`` from that interval, and in the second half the cost per epoch, the
-    reward over the bound of the budget, and over the bound of that half, where `bound_second_half`
-    has one.
+    Costs and rewards are those of the second half; ``distance`` is that of the last price from the
+    interval of multipliers.
     """
     rows = []
     for name, sources, budget in cases:
@@ -153,8 +146,8 @@ def run_on_random_content(
 ) -> tuple[float, float, float]:
     """Run the method once on random content with exponential utilities.
 
-    `spent`, `reward`, `price`: averages over the second half; the reward is corrected by the
-    control variate.
+    Returns spending, reward and price over the second half; the reward is corrected by the control
+    variate.
     """
     sources, budget, horizon, (step, power) = point
     content = Arrivals(sources, Utility("exponential")).sample(horizon, rng)
@@ -273,10 +266,7 @@ def collect_relaxed_values(relaxed: RelaxedSolution) -> dict[str, float]:
 
 
 def collect_budget_values(ours: pd.DataFrame, faster: pd.DataFrame) -> dict[str, float]:
-    """Return the page's numbers on the descent at every budget.
-
-    Keys: among others ``interval-low`` and ``interval-high``, the multipliers of the first budget.
-    """
+    """Return the page's numbers on the descent at every budget."""
     return {
         "cases": len(ours),
         "farthest": ours["distance"].max(),

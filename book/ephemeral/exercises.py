@@ -94,10 +94,7 @@ def solve_dual_descent() -> dict[str, float]:
 def simulate_seldom_price(
     sources: Sources, budget: float, horizon: int, every: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run dual descent with a price that moves once in several epochs, by their overspending.
-
-    `horizon`, `every`: epochs, and epochs between two prices; the steps are 20 / (t + 1)^0.6.
-    """
+    """Run dual descent with a price that moves once in `every` epochs, by their overspending."""
     price, spent = np.empty(horizon), np.empty(horizon)
     ages, now, owed = np.ones(len(sources), int), 0.0, 0.0
     for t in range(horizon):

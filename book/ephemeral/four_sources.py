@@ -16,7 +16,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
-from analysis.checks import check_number
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import Cycle, simulate
@@ -49,21 +48,14 @@ def select_matching_averages(
 
 
 def hit_chance(averages: pd.DataFrame, printed: float, half_width: float, digits: int = 2) -> float:
-    """Return the share of numbers around a print that some row of a scan would have rounded to.
-
-    `half_width`: how far they reach on each side, above 0.
-    """
-    half_width = check_number("half_width", half_width, 0, low_open=True)
+    """Return the share of numbers within `half_width` of a print that some row rounds to."""
     unit = 10.0**-digits
     tried = np.rint(printed / unit) + np.arange(-np.rint(half_width / unit), half_width / unit + 1)
     return float(np.isin(tried, np.rint(averages["average"] / unit)).mean())
 
 
 def greedy_rank(sources: Sources, utility: Floats, ages: Floats) -> Floats:
-    """Return the rank of the slides' greedy policy as they print it, at ages in epochs.
-
-    `utility`: what is put for xi, one number a source; `ages`: epochs since the last crawl.
-    """
+    """Return the rank of the slides' greedy policy as they print it, `utility` put for xi."""
     elapsed = ages * sources.period
     worth = sources.arrival_rate * utility / sources.decay_rate
     return np.asarray(worth * -np.expm1(-sources.decay_rate * elapsed))
@@ -109,10 +101,8 @@ def collect_print_values(
 ) -> dict[str, float]:
     """Return the page's numbers on the finite run that gives the printed average.
 
-    Keys: ``print-epochs``, its number of epochs; ``same-recipe``, the average of `alone` over the
-    same epochs from the same state; ``literal-divisor``, the sum of the run divided by one epoch
-    less; ``hit-chance`` and ``hit-chance-wide``, the share of the numbers within 1.5 and within
-    4.5 of the print that some average rounds to.
+    ``same-recipe`` is the average of `alone` over the same epochs from the same state,
+    ``literal-divisor`` the sum of the run divided by one epoch less.
     """
     epochs, initial_state = int(fit.epochs), fit.initial_state
     same_run = averages.epochs.eq(epochs) & averages.initial_state.eq(initial_state)
@@ -132,11 +122,8 @@ def collect_predicates(
 ) -> dict[str, float]:
     """Return the truth values and numbers that sentences of the page depend on.
 
-    Keys: ``two-budgets``, whether they differ; with the first of them ``all-crawled``, whether
-    every source is crawled at every epoch; ``greedy-alike``, whether greedy earns what the index
-    policy earns though there is a choice, and ``greedy-apart``, whether it does not;
-    ``over-greedy``, by how much the index policy earns more, relative to its own reward where
-    greedy earns nothing.
+    Greedy and the index policy are alike or apart where there is a choice of sources;
+    ``over-greedy`` is relative to the index policy's own reward where greedy earns nothing.
     """
     first = rewards[f"M = {budgets[0]}"]
     index, greedy = float(first["whittle"]), float(first["greedy"])

@@ -224,10 +224,9 @@ def measure_losses_by_size(
 def measure_losses_by_price(
     factors: Sequence[float], sets: int, horizon: int, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return losses at wrong prices, one row a set and factor; and those of index and self-tuning.
+    """Return losses at wrong prices, and those of the index, the right and the self-tuned price.
 
-    The second has one row a set: ``index``, ``right`` (the solved price), ``tuned``, ``price``,
-    the last self-tuned price as a factor on the solved one.
+    ``price`` is the last self-tuned price as a factor on the solved one.
     """
     budget, wrong, other = PRICED // ONE_IN, [], []
     for number in range(sets):

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.checks import check_integer
 from analysis.ephemeral.instances import random_set
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
@@ -35,11 +34,9 @@ def check_sources(sources: Sources | None, parameters: Mapping[str, Any]) -> Non
 def compute_losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
     """Return the losses of two policies against the relaxed bound on copies of random sets of four.
 
-    `copies`: numbers of copies. One row a set and number of copies: instance, copies; two-level
-    and index, losses; rule, how the counts were found; enough, the number from which on the proof
+    ``rule`` is how the counts were found; ``enough`` the number of copies from which on the proof
     holds, nan if all due ages are whole.
     """
-    instances = check_integer("instances", instances, 1)
     rows = []
     for instance in range(instances):
         sources, budget = random_set(instance, seed)

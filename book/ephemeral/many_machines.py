@@ -33,9 +33,8 @@ LONGEST = 5000
 def cycle_reward(sources: Sources, budget: float, delay: int) -> float:
     """Return the reward per epoch over the cycle of the index policy under a crawl delay.
 
-    Where no cycle shows within `LONGEST` epochs it is the mean of their second half.
-
-    `delay`: epochs between two crawls of a source, at least; all ages are that at the start.
+    All ages are the delay at the start. Where no cycle shows within `LONGEST` epochs it is the mean
+    of their second half.
     """
     scheduler = Scheduler(sources, budget, delay, min_age=delay)
     oldest = np.maximum(delay, np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay))
@@ -60,10 +59,8 @@ def compute_price_of_limits(
 ) -> pd.DataFrame:
     """Share of the reward that limits on ages cost: the policy's, and the best possible.
 
-    `limits`: one pair for all sources; a maximal age may be ``inf``; `warm_up`, `epochs`: epochs
-    before, and while, rewards are counted. Columns min_age, max_age, policy (1 - reward/bound
-    without limits), half_width of its 95% interval, from `BLOCKS` parts of the run, relaxed (the
-    same for the bound with limits) and spent (share of the budget).
+    `limits`: minimal and maximal age of all sources, which may be ``inf``. Half-widths are from
+    `BLOCKS` parts of the run; ``spent`` is a share of the budget.
     """
     free = relaxed_bound(sources, budget)[0]
     rows = []
@@ -93,10 +90,8 @@ def compute_price_of_parts(
 ) -> pd.DataFrame:
     """Share of one scheduler's reward that a split over several costs.
 
-    `parts`: numbers of parts; `warm_up`, `epochs`: epochs before, and while, rewards are counted.
-    Columns parts, split ("at random" or "by decay rate"), exchange (of a multiplier; otherwise
-    quotas are fixed), loss (against one scheduler) and half_width of its 95% interval, from
-    `BLOCKS` parts of the run, one after another.
+    Parts exchange a multiplier, or their quotas are fixed. Half-widths are from `BLOCKS` parts of
+    the run, one after another.
     """
     ages = spread_ages(sources, budget, np.random.default_rng(seed))
     single = Scheduler(sources, budget, ages)
@@ -124,10 +119,7 @@ def _average_by_block(earned: Floats) -> Floats:
 def compute_bound_of_parts(
     sources: Sources, budget: float, parts: list[int], seed: int
 ) -> pd.DataFrame:
-    """Share of the relaxed bound that is lost when each part has a quota by its number of sources.
-
-    `parts`: numbers of parts. Columns parts, split and loss.
-    """
+    """Share of the relaxed bound that is lost when parts have quotas by their number of sources."""
     unsplit = relaxed_bound(sources, budget)[0]
     rows = []
     for count in parts:
@@ -176,12 +168,7 @@ def collect_explorable_values(
 
 
 def collect_limit_predicates(price: pd.DataFrame) -> dict[str, float]:
-    """Return the truth values and numbers that sentences on limits depend on.
-
-    Keys: first and last minimal and maximal age and the policy's price of each; the largest
-    ``gap`` between that and the least possible; ``limits-dearer``, whether longer minimal and
-    shorter maximal ages cost more.
-    """
+    """Return the ends of the limits, the policy's prices there, and what sentences depend on."""
     least, most = price[np.isinf(price.max_age)], price[np.isfinite(price.max_age)]
     dearer = (np.diff(least.policy) > 0).all() and (np.diff(most.policy) < 0).all()
     return {
@@ -209,9 +196,7 @@ def collect_part_values(
 ) -> dict[str, float]:
     """Return the page's numbers on a split over machines.
 
-    Keys: ``noise``, as `loss_with_multiplier` returns it; ``slope``, the loss on a random split
-    times the sources on a machine; ``few`` and ``many``, the ends of the numbers of machines, with
-    the losses by decay rate; and `collect_part_predicates`.
+    ``slope`` is the loss on a random split times the sources on a machine.
     """
     at_random = bounds[bounds.split == "at random"]
     by_decay = bounds[bounds.split == "by decay rate"].set_index("parts").loss
@@ -227,10 +212,7 @@ def collect_part_values(
 
 
 def loss_with_multiplier(simulated: pd.DataFrame) -> float:
-    """Return the largest distance from zero of the loss with a shared multiplier.
-
-    Returns: the end of a 95% interval that is farthest from zero, over all numbers of machines.
-    """
+    """Return how far any 95% interval of the loss with a shared multiplier reaches from zero."""
     shared = simulated[simulated.exchange]
     return float((shared.loss.abs() + shared.half_width).max())
 

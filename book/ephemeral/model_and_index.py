@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer
 from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory import model as theory
@@ -74,7 +73,6 @@ class Cases:
 
 def sample_cases(instances: int, rng: np.random.Generator) -> Cases:
     """Draw sources and states for a comparison of the index with its definition."""
-    instances = check_integer("instances", instances, 1)
     decay = 10 ** rng.uniform(-10, np.log10(50), instances)
     rate = 10 ** rng.uniform(-3, 3, instances)
     sources = Sources(rate, np.ones(instances), decay, cost=rng.uniform(0.2, 5, instances))

@@ -25,7 +25,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.instances import random_set
@@ -75,11 +74,8 @@ _WARM_UP = 200  # phases mix slowly
 def measure_random_set_gaps(instances: int, copies: int, seed: int) -> pd.DataFrame:
     """Measure the gap of the index policy on many copies of random sets, with expected contents.
 
-    `copies`: copies of each source, at least 1. One row a set: ``instance``, ``budget``, the gap
-    from copies that start ``together`` and from ``random`` ages, and ``exact``, whether both runs
-    were averaged over a period.
+    ``exact``: whether both runs were averaged over a period.
     """
-    instances = check_integer("instances", instances, 1)
     rows = []
     for instance in range(instances):
         sources, budget = random_set(instance, seed)
@@ -100,18 +96,14 @@ def select_lasting_gaps(gaps: pd.DataFrame) -> pd.DataFrame:
 def measure_alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[float]:
     """Return the gap to the bound of several copies of one source, with expected contents.
 
-    `source`: the source; with more than one type the copies are not alike; `sizes`: numbers of
-    copies, whose product with the budget is whole.
+    The product of a number of copies with the budget is whole.
     """
     bound = relaxed_problem(source, budget).bound
     return [1 - simulate_replicas(source, budget, n).average_reward / bound for n in sizes]
 
 
 def gap_closes(copies: pd.DataFrame, share: float = 0.05) -> bool:
-    """Return whether the gap with random content falls to a small share of that of one copy.
-
-    `share`: largest share, of the upper end of the interval at the largest size.
-    """
+    """Return whether the gap with random content falls to a small share of that of one copy."""
     random = copies[copies.content == "random"]
     curves = [line.sort_values("copies") for _, line in random.groupby(["sources", "start"])]
     return all(line.high.iloc[-1] < share * line.gap.iloc[0] for line in curves)
@@ -130,12 +122,10 @@ def measure_gaps_by_copies(
 ) -> pd.DataFrame:
     """Follow the gap of the index policy as the number of copies grows.
 
-    `sizes`, `random_sizes`: numbers of copies with expected and with random contents. Columns
-    ``content`` ("expected"; "random", played with the index of the random model; "closed form",
-    with that of Theorem 1 on the same contents), ``start``, ``copies``, ``gap`` and its ``low``
-    and ``high``: 95% intervals if contents are random, else the range.
+    ``content`` is "expected"; "random", played with the index of the random model; "closed form",
+    with that of Theorem 1 on the same contents. Ends are 95% intervals if contents are random, else
+    the range.
     """
-    runs = check_integer("runs", runs, 2)
     rows = [*_expected_gaps(sources, budget, sizes, runs, seed)]
     curves = [stochastic_index(sources, i, law) for i in range(len(sources))]
     for copies in random_sizes:
@@ -229,8 +219,7 @@ def measure_losses_of_copies(
 ) -> dict[str, Floats]:
     """Return the losses of policies against the relaxed bound with many copies of each source.
 
-    `copies`: copies of each of four sources; the ID policy takes one of each in turn. One column
-    only for policies without chance.
+    One column only for policies without chance.
     """
     losses: dict[str, list[Floats]] = {name: [] for name in ("index", "two-level", *RANDOM)}
     for number in range(sets):

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.checks import check_integer
 from analysis.ephemeral.instances import hard_sets, random_sources
 from analysis.ephemeral.optimum.exact import optimal_cycle
 from analysis.ephemeral.optimum.static import (
@@ -109,12 +108,7 @@ def _check_number(sources: Sources, path: Path, least: int, most: int) -> Source
 def compare_with_optimum(point: tuple[int, int], rng: np.random.Generator) -> dict[str, Any]:
     """Compare policies with the exact optimum on one random set of a size, (sources, budget).
 
-    Sources are drawn again if their optimum needs too many joint ages.
-
-    Keys: rewards per epoch in units of the optimum (``whittle``, ``myopic``, ``round-robin``,
-    ``spread``, ``periodic``, ``draws``, ``fluid``, ``bound``), and of the index policy's cycle the
-    ``period``, whether its gaps are ``constant`` and whether the multipliers form an ``interval``;
-    ``redrawn``, how often sources were drawn again.
+    Rewards are in units of the optimum. Sources are drawn again if it needs too many joint ages.
     """
     size, budget = point
     redrawn = 0
@@ -164,12 +158,7 @@ def is_optimal(instances: pd.DataFrame) -> pd.Series:
 def scan_averages(
     sources: Sources, policy: Policy | str, budget: int, longest: int
 ) -> pd.DataFrame:
-    """Average reward over the first n epochs, for every initial state, n and divisor.
-
-    `policy`: a policy or the name of a built-in one; `longest`: largest n, at least 2. Columns
-    initial_state, epochs, divisor and average.
-    """
-    longest = check_integer("longest", longest, 2)
+    """Average reward over the first n epochs, by initial state, n up to `longest`, and divisor."""
     epochs = np.arange(2, longest + 1)
     parts = []
     for initial_state in INITIAL_STATES:
@@ -187,11 +176,8 @@ def tabulate_hard_sets(row: Callable[[Sources, int], dict[str, float]]) -> pd.Da
     return pd.DataFrame(rows).T.rename_axis("set")
 
 
-def tabulate_rewards(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFrame:
-    """Return the reward of every run of several comparisons, one row a run and policy.
-
-    Columns `by`, replication, policy, reward (per epoch).
-    """
+def tabulate_runs(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFrame:
+    """Return the reward per epoch of every run of several comparisons, one row a run and policy."""
     runs = pd.concat(
         pd.DataFrame(comparison.rewards)
         .rename_axis("replication")

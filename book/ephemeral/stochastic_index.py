@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer, check_number
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.index import StochasticIndex
@@ -32,7 +32,8 @@ from analysis.ephemeral.stochastic.values import (
     stopping_value,
 )
 from analysis.results import AverageSolution, DiscountedSolution, Estimate, NotConverged
-from scorecard import Claim, claim
+from book.ephemeral.shared import tabulate_runs
+from scorecard import COLOURS, Claim, add_legend, add_panels, claim, ink, save_data, save_figure
 
 #: Policies of the page beside the true index, by label: rules of `analysis.ephemeral.kernels`.
 RULES = {
@@ -56,10 +57,9 @@ def simulate_index(content: Floats, alpha: float, state: float) -> tuple[float, 
 
 
 def solve_printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[str, float]:
-    """Solve the report's (21) as printed for a given beta, by V = W_g - beta, g = C lambda - beta.
+    """Solve the report's (21) as printed for a beta above C lambda.
 
-    `source`: one source; `beta`: above C lambda. Keys: ``beta``; ``residual of (21)``, the largest
-    violation of the printed equation; ``integral of V`` over the law of U.
+    By V = W_g - beta, g = C lambda - beta.
     """
     value = stopping_value(source, source.cost * subsidy - beta) - beta
     right = evaluate_right_of_21(source, subsidy, value)
@@ -83,17 +83,15 @@ def mark_crawled(source: RandomSource, value: Floats, subsidy: float) -> NDArray
 def find_best_threshold(curve: StochasticIndex, subsidy: float) -> float:
     """Return the threshold of largest average reward, by renewal rewards alone.
 
-    The threshold x earns r(x) + lambda (1 - f(x)) per epoch, with f its crawls per epoch and
-    r = gamma f - g, as follows from the tie at lambda = gamma(x). No value function is used.
-
-    `curve`: index, waiting and frequency of each threshold, at unit cost.
+    At unit cost the threshold x earns r(x) + lambda (1 - f(x)) per epoch, with f its crawls per
+    epoch and r = gamma f - g, as follows from the tie at lambda = gamma(x).
     """
     rate = curve.index * curve.frequency - curve.waiting + subsidy * (1.0 - curve.frequency)
     return float(curve.state[np.argmax(rate)])
 
 
 def simulate_discounted_reward(
-    content: ArrayLike,
+    content: Floats,
     alpha: float,
     threshold: float,
     initial: float,
@@ -102,14 +100,11 @@ def simulate_discounted_reward(
 ) -> Estimate:
     """Estimate what a threshold policy earns on random content, discounted.
 
-    `content`: what each epoch of each run brings; `threshold`, `initial`: content from which on
-    the source is crawled; content at the first epoch. Returns: over the runs; the epochs beyond
-    the last are left out.
+    `content`: what each epoch of each run brings; `initial`: content at the first epoch. The epochs
+    beyond the last are left out.
     """
-    arrived = check_array("content", content, 0)
-    discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
-    state, earned = np.full(len(arrived), float(initial)), np.zeros(len(arrived))
-    for epoch, arriving in enumerate(arrived.T):
+    state, earned = np.full(len(content), float(initial)), np.zeros(len(content))
+    for epoch, arriving in enumerate(content.T):
         crawl = state >= threshold
         earned += discount**epoch * np.where(crawl, state, subsidy)
         state = np.where(crawl, 0.0, alpha * state) + arriving
@@ -117,56 +112,39 @@ def simulate_discounted_reward(
 
 
 def follow_threshold(
-    content: ArrayLike, alpha: float, threshold: float, first: int = 0
+    content: Floats, alpha: float, threshold: float, first: int = 0
 ) -> pd.DataFrame:
-    """Crawl one source whenever its content reaches a threshold, and note every crawl.
+    """Crawl one source whenever its content reaches a threshold, and note each crawl but the first.
 
-    `content`: what each epoch brings; `threshold`: content from which on it is crawled, positive;
-    `first`: where the sum for the content begins, counted from the crawl before: 0 as printed, 1
-    as it should be. It has as many terms as there are epochs between the crawls. One row a crawl
-    but the first: the ``content`` found, the ``printed`` sum for it, and the ``gap`` in epochs
-    since the crawl before.
+    `content`: what each epoch brings; `first`: where the printed sum begins, counted from the crawl
+    before: 0 as printed, 1 as it should be. It has a term for each epoch between two crawls.
     """
-    threshold = check_number("threshold", threshold, 0, low_open=True)
-    alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
-    arrived = check_array("content", content, 0)
     rows, state, last = [], 0.0, -1
-    for epoch, arriving in enumerate(arrived):
+    for epoch, arriving in enumerate(content):
         state = alpha * state + arriving
         if state < threshold:
             continue
         if last >= 0:
             terms = np.arange(last, epoch) + first
-            printed = float(alpha ** (epoch - terms) @ arrived[terms])
+            printed = float(alpha ** (epoch - terms) @ content[terms])
             rows.append((state, printed, epoch - last))
         state, last = 0.0, epoch
     return pd.DataFrame(rows, columns=["content", "printed", "gap"])
 
 
-def printed_average_reward(
-    alpha: float, u_star: float, subsidy: float, epochs_between: int
-) -> float:
-    """Average reward of section 7 with one fixed number of epochs between crawls.
-
-    `alpha`, `u_star`: share of content left after an epoch, in (0, 1); limit of the expected
-    content; `epochs_between`: eta, at least 1. (C lambda (eta - 1) + (1 - alpha^eta) u*) / eta.
-    """
-    alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
-    eta = check_integer("epochs_between", epochs_between, 1)
+def printed_average_reward(alpha: float, u_star: float, subsidy: float, eta: int) -> float:
+    """Average reward of section 7 with one fixed number of epochs between crawls."""
     return (subsidy * (eta - 1) + (1.0 - alpha**eta) * u_star) / eta
 
 
 def closed_form_deviation(
-    sources: Sources, curves: Sequence[StochasticIndex], share: ArrayLike
+    sources: Sources, curves: Sequence[StochasticIndex], share: Floats
 ) -> Floats:
-    """Compare Theorem 1, continued by x/C, with the true index of random content.
+    """Return Theorem 1, continued by x/C, over the true index of random content, less 1.
 
-    `curves`: true index of each; `share`: contents in units of u*, positive. Returns: closed form
-    over index, less 1; ``nan`` beyond the end of a curve.
+    `share`: contents in units of u*; ``nan`` beyond the end of a curve.
     """
-    if len(curves) != len(sources):
-        raise ValueError(f"curves must number {len(sources)}, one a source, got {len(curves)}")
-    contents = check_array("share", share, 0, low_open=True)[:, None] * sources.u_star
+    contents = share[:, None] * sources.u_star
     closed = whittle_index(sources, contents).T
     true = [
         np.interp(column, curve.state, curve.index, right=np.nan)
@@ -260,7 +238,7 @@ def tabulate_policy_rewards(
 ) -> pd.DataFrame:
     """Return the reward of each policy, with the exact reward of greedy as control variate.
 
-    Columns rate, policy, bound, reward, half_width, and below (the bound) in %.
+    ``below`` is the distance to the bound in %.
     """
     rows = []
     for rate, play in plays.items():
@@ -275,13 +253,7 @@ def tabulate_policy_rewards(
 def collect_deviation_values(
     deviations: Mapping[float, Floats], grid: Floats, errors: Sequence[float]
 ) -> dict[str, float]:
-    """Return the page's numbers on the closed form against the index.
-
-    Keys: ``worst-busy``, the largest deviation up to u* at the largest rate; ``inside``, the
-    largest below u*, and ``inside-at``, the last content of the grid there in units of u*;
-    ``low-rare`` and ``high-rare``, the range at the smallest rate; the largest ``error`` of the
-    ``curves``.
-    """
+    """Return the page's numbers on the closed form against the index, up to u* and below it."""
     busy, rare = (list(deviations.values())[end] for end in (0, -1))
     below = is_below_limit(grid)
     return {
@@ -296,12 +268,7 @@ def collect_deviation_values(
 
 
 def collect_policy_values(rewards: pd.DataFrame) -> dict[str, float]:
-    """Return the page's numbers on the policies.
-
-    Keys: ``most-gained``, the most by which the true index earns more than the closed form; what
-    Theorem 1 to the ``letter`` and greedy (``blind``) lose against it at the smallest rate, which
-    is ``rarest``.
-    """
+    """Return the page's numbers on the policies; losses are at the smallest rate."""
     by_policy = rewards.pivot(index="policy", columns="rate", values="reward")
     true, rarest = by_policy.loc["true index"], rewards["rate"].iloc[-1]
     lost = 1 - by_policy[rarest] / true[rarest]
@@ -560,3 +527,99 @@ def _index(results: Results) -> list[Claim]:
         claim("A-s-dev-noexplicit"),
         claim("A-r-stoch-report2", monotone, condition=not results.is_closed_form),
     ]
+
+
+# Figures
+
+
+STYLES = ("-", "--", "-.", ":", "-")
+MARKERS = ("o", "s", "^", "v", "D")
+
+
+def draw_deviation(grid: Floats, deviation: dict[float, Floats], law: str) -> None:
+    """Draw the deviation of the closed form of source 1 from its true index, by arrival rate."""
+    first = {rate: values[0] for rate, values in deviation.items()}
+    farthest = [f"{np.nanmax(abs(values)):.0%} at {rate:g}" for rate, values in first.items()]
+    wide = [
+        f"{rate:g}: {np.nanmin(values):.0%} to {np.nanmax(values):+.0%}"
+        for rate, values in first.items()
+    ]
+    columns = {
+        f"closed form over index, less 1, rate {rate:g}": values for rate, values in first.items()
+    }
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, style, (rate, values) in zip(COLOURS, STYLES, first.items(), strict=False):
+            label = f"{rate:g} per time unit"
+            axis.plot(grid, 100 * values, style, color=colour, label=label)
+        axis.axhline(0, color=ink(), linewidth=0.8)
+        axis.axvline(1, color="grey", linewidth=0.8, linestyle=":")
+        axis.set(
+            xlabel="content of source 1 (units of u*)", ylabel="closed form above the index (%)"
+        )
+        add_legend(figure)
+        return pd.DataFrame({"content (u*)": grid, **columns})
+
+    save_figure(
+        "stochastic-index-deviation",
+        draw,
+        caption="How far the deterministic closed form lies from the true index with random "
+        f"content ({law} utilities), for source 1 alone and contents from "
+        f"{grid[0]:.0%} of $u^*$ up. Farthest, by items per time unit: "
+        f"{'; '.join(dict.fromkeys([farthest[0], farthest[-1]]))}.",
+        alt="Curves of the relative deviation against the content, one an arrival rate. Range by "
+        f"items per time unit: {'; '.join(wide)}.",
+        height=3.8,
+    )
+
+
+def save_runs(plays: Mapping[float, Comparison]) -> None:
+    """Save the reward of every run, before the control variate."""
+    columns = {
+        "rate": "items per time unit at each source",
+        "replication": "number of the run; the policies of one rate share their arrivals",
+        "policy": "policy",
+        "reward": "reward per epoch, without control variate",
+    }
+    save_data(
+        "stochastic-index-runs",
+        tabulate_runs(plays, "rate")[list(columns)],
+        "One row a run and policy with random arrivals, by arrival rate.",
+        columns,
+    )
+
+
+def draw_rewards(table: pd.DataFrame, budget: int, law: str, replications: int) -> None:
+    """Draw the distance of each policy to the relaxed bound, against the arrival rate."""
+    policies = table.groupby("policy", sort=False)
+    ends = [
+        f"{name}: {rows.below.iloc[0]:.1f}%, {rows.below.iloc[-1]:.1f}%" for name, rows in policies
+    ]
+    rates = table.rate.unique()
+
+    def draw(figure: Figure) -> pd.DataFrame:
+        (axis,) = add_panels(figure)
+        for colour, style, marker, (name, rows) in zip(
+            COLOURS, STYLES, MARKERS, policies, strict=False
+        ):
+            half = 100 * rows.half_width / rows.bound
+            look = {"fmt": marker + style, "color": colour, "markersize": 4, "capsize": 2}
+            axis.errorbar(rows.rate, rows.below, yerr=half, label=name, **look)
+        axis.axhline(0, color=ink(), linewidth=0.8)
+        axis.set(xscale="log", xlabel="items per time unit at each source")
+        axis.set_ylabel("reward below the relaxed bound (%)")
+        add_legend(figure)
+        return table
+
+    save_figure(
+        "stochastic-index-rewards",
+        draw,
+        caption="What each policy earns, as a distance to the relaxed bound that holds for every "
+        f"policy ($M = {budget}$, {law} utilities, 95% intervals over {replications} runs with "
+        "greedy, whose reward is known exactly, as control variate). Lower is better; nearest to "
+        f"the bound on average over the rates is *{policies['below'].mean().idxmin()}*.",
+        alt="Curves of the distance to the bound against the arrival rate. At "
+        f"{rates[0]:g} and at {rates[-1]:g}: {'; '.join(ends)}.",
+        height=3.8,
+    )

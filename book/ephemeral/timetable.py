@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from analysis.checks import check_integer
 from analysis.ephemeral.instances import even_decay_sources, random_set
 from analysis.ephemeral.optimum.static import schedule_reward, spread_schedule
 from analysis.ephemeral.relaxed import due_ages, relaxed_bound, relaxed_problem
@@ -58,12 +57,7 @@ def index_loss(sources: Sources, budget: int, price: float, rng: np.random.Gener
 
 
 def compare_losses(replications: int, seed: int) -> pd.DataFrame:
-    """Compare timetable, index policy and even list with the relaxed bound on random sets.
-
-    One row a set: sources, budget, replication; timetable, powers of two, index and even list,
-    shares of the relaxed bound that each loses.
-    """
-    replications = check_integer("replications", replications, 1)
+    """Compare timetable, index policy and even list with the relaxed bound on random sets."""
     rows = []
     for size, budget in SIZES:
         for replication in range(replications if size < 1000 else min(replications, 3)):
@@ -88,11 +82,7 @@ def _even_list(sources: Sources, budget: int) -> float:
 
 
 def compare_losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
-    """Compare losses of timetables, for ten sources a crawl, with the proved bound.
-
-    One row a budget: proved, the loss that no set exceeds; timetable and powers of two, the losses
-    on one random set; grid, what the gaps are.
-    """
+    """Compare losses of timetables, for ten sources a crawl, with the loss that no set exceeds."""
     rows = []
     for budget in budgets:
         rng = np.random.default_rng([seed, budget])

@@ -65,10 +65,7 @@ def compare_policies(
 def compare_on_random_sets(
     make: MakePolicy, instances: int, horizon: int, seed: int
 ) -> pd.DataFrame:
-    """Return the share of the relaxed bound that policies earn on random sets of four sources.
-
-    One row a set and policy: instance, budget, policy, share.
-    """
+    """Return the share of the relaxed bound that policies earn on random sets of four sources."""
     rows = []
     for instance in range(instances):
         sources, budget = random_set(instance, seed)

@@ -140,11 +140,7 @@ def simulate_worth(
 def compare_disciplines(
     loads: list[float], decay: float, time: float, runs: int, seed: int
 ) -> pd.DataFrame:
-    """Return ages and worths by discipline and load, in closed form and simulated.
-
-    Columns discipline, load; age, worth; and each simulated with low and high, ends of 95%
-    intervals.
-    """
+    """Return ages and worths by discipline and load, in closed form and simulated."""
     rows = []
     for row_number, discipline in enumerate(DISCIPLINES):
         for load in loads:
@@ -167,10 +163,7 @@ def compare_disciplines(
 def compare_shared_ages(
     loads: list[float], share: float, time: float, runs: int, seed: int
 ) -> pd.DataFrame:
-    """Return the age of a source that brings a share of all pages, by discipline and load.
-
-    Columns discipline, load, age; age simulated, age low, age high, of 95% intervals.
-    """
+    """Return the age of a source that brings a share of all pages, by discipline and load."""
     rows = []
     for row_number, discipline in enumerate(DISCIPLINES):
         for load in loads:

@@ -97,11 +97,10 @@ def sample_system(seed: int, number: int) -> JointSystem:
 
 
 def solve_random_systems(instances: int, seed: int) -> pd.DataFrame:
-    """Solve random systems.
+    """Solve random systems, one row each.
 
-    One row a system: instance, optimum; delay and phases, bounds as multiples of the optimum;
-    bound, the least of all; a column a policy, its share of the optimum; full price, share of the
-    bound; in order, whether all stand in their order.
+    ``delay`` and ``phases`` are bounds in units of the optimum, and ``bound`` the least of all;
+    policies are shares of the optimum, ``full price`` of the bound.
     """
     rows = []
     for number in range(instances):

@@ -77,11 +77,7 @@ def simulate_rewards(
     price: float,
     plan: Plan,
 ) -> pd.DataFrame:
-    """Simulate policies under orders on common random numbers.
-
-    One row a policy, order and run: policy, order, places, run; reward, indexed, lost per epoch;
-    queue before an epoch; idle, share of completions.
-    """
+    """Simulate policies under orders on common random numbers, one row a policy, order and run."""
     rows = []
     for policy, (index, share) in policies.items():
         cost = share * price

@@ -30,10 +30,7 @@ PROGRAMME = 200
 
 
 def compute_indices(sources: Sources, price: float, ages: int) -> pd.DataFrame:
-    """Return the index of each source by its age: without a price, fetch all, fresh only.
-
-    Columns source (numbered from 1), age, free, all, fresh; in units of content.
-    """
+    """Return the index of each source by its age: without a price, fetch all, fresh only."""
     age = np.arange(1, ages + 1)[:, None] * np.ones(len(sources))
     columns = {
         "source": np.arange(1, len(sources) + 1) * np.ones_like(age),
@@ -47,10 +44,7 @@ def compute_indices(sources: Sources, price: float, ages: int) -> pd.DataFrame:
 
 
 def compute_bounds(sources: Sources, budget: float, points: int) -> pd.DataFrame:
-    """Return bounds and prices by the pages that are indexed per epoch.
-
-    Columns pages; all and fresh, bounds; price-all and price-fresh.
-    """
+    """Return bounds and prices by the pages that are indexed per epoch."""
     most = float((sources.arrival_rate * sources.period).sum())
     rows = []
     for pages in np.linspace(0.02, 0.8, points) * most:

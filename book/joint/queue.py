@@ -18,10 +18,7 @@ from scorecard import COLOURS, add_legend, add_panels, save_figure
 def tabulate_by_queue(
     sources: Sources, engine: Engine, age: int, price: float, points: int
 ) -> pd.DataFrame:
-    """Return the index of each source at one age by the length of the queue.
-
-    Columns source (from 1), queue, index without a price, priced, with one and fresh crawls.
-    """
+    """Return the index of each source at one age by the length of the queue."""
     ages = np.full(len(sources), age)
     rows = []
     for queue in np.unique(np.linspace(0, engine.places, points).astype(int)):
@@ -36,9 +33,8 @@ def measure_fast_engine_errors(
 ) -> pd.DataFrame:
     """Return the error of the index without an engine, by engine speed, with and without room.
 
-    Columns rate; room, priced and crowded: largest relative difference over ages 1 to 6 with
-    `places`, at a price with as many (nan where no page is worth the price), and with a tenth of
-    the pages of one crawl.
+    The largest relative difference over ages 1 to 6: with `places`, at a price with as many (nan
+    where no page is worth the price), and with a tenth of the pages of one crawl.
     """
     age = np.arange(1, 7)[:, None] * np.ones(len(sources))
     crowded = max(1, int(0.1 * float((sources.arrival_rate * sources.period).min())))

@@ -34,11 +34,9 @@ def example_system(
 
 
 def find_switching_curves(system: RobotSystem, policy: Ints) -> pd.DataFrame:
-    """Return up to which queue a robot is sent to the first source, by its age.
+    """Return up to which queue a robot is sent to the first source, by its age; -1 for none.
 
-    Columns age; alone, with no other robot in flight, and second, with one in flight to the other
-    source: the largest queue at which a robot is sent, -1 for none. The other source has its age
-    just after a crawl.
+    Alone, and with a robot in flight to the other source, which has its age just after a crawl.
     """
     age, flying, queue = system.states
     rows = []
@@ -74,8 +72,7 @@ def best_blind_gain(system: RobotSystem, *, stops: bool) -> float:
 def scan_running_costs(system: RobotSystem, most: float, points: int) -> pd.DataFrame:
     """Return gains and robots in flight by the cost of a robot per unit of time.
 
-    Columns running; optimum, rule, stopped, fixed: gains per unit of time; robots, rule robots:
-    means in flight; idle: share of time at the optimum.
+    ``idle`` is the share of time at the optimum.
     """
     rows = []
     for running in np.linspace(0.0, most, points):
@@ -108,8 +105,6 @@ def compute_losses(instances: int, seed: int) -> pd.DataFrame:
 
     A loss is a share of the sum of the relaxed bound on rewards and the cost of a unit of
     starvation, a scale that does not vanish where costs nearly cancel the rewards.
-
-    Columns rule, stopped, fixed: losses; switching: whether the optimum is a switching curve.
     """
     rng = np.random.default_rng([seed, 5])
     rows = []

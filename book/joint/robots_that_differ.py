@@ -25,11 +25,7 @@ def example_system(gamma: float, capacity: int, price: float) -> FleetControl:
 
 
 def scan_prices(gamma: float, capacity: int, most: float, points: int) -> pd.DataFrame:
-    """Return costs of the example by the price of the start of a fast robot.
-
-    Columns price; optimum, fast first, slow first, linear: costs per unit of time; fast, slow:
-    mean active robots at the optimum.
-    """
+    """Return costs and mean active robots of the example by the price of a fast robot's start."""
     rows = []
     for price in np.linspace(0.0, most, points):
         model = example_system(gamma, capacity, float(price))
@@ -63,12 +59,11 @@ def sample_system(rng: np.random.Generator, *, prices: bool) -> FleetControl:
 
 
 def compute_losses(instances: int, seed: int, *, prices: bool) -> pd.DataFrame:
-    """Return losses of simple controls against the optimum on random systems.
+    """Return losses of simple controls on random systems, as parts of the optimal cost.
 
-    Returns: losses as parts of the optimal cost. Columns fast first: the best control that starts
-    a slow robot after a departure only where no fast one is idle; one order: the better of this
-    and of its mirror image; line: the tuned rule with weights and one threshold; linear: with a
-    threshold for each kind.
+    Columns fast first: the best control that starts a slow robot after a departure only where no
+    fast one is idle; one order: the better of this and of its mirror image; line: the tuned rule
+    with weights and one threshold; linear: with a threshold for each kind.
     """
     rng = np.random.default_rng([seed, int(prices)])
     rows = []

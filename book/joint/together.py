@@ -150,8 +150,7 @@ def choose_price(
 def scan_robots(sources: Sources, engine: Engine, most: int, trial: Trial) -> pd.DataFrame:
     """Return the reward per epoch by the number of crawls per epoch, first come first served.
 
-    Columns robots; bound; aware and blind, each with low and high, ends of 95% intervals; price;
-    crawls and lost, per epoch by the policy that is aware of the queue.
+    By policies that see the queue and that do not; crawls and pages lost are those of the former.
     """
     rows = []
     unaware = queued_index(sources, engine, "blind", ages=AGES)
@@ -182,11 +181,7 @@ def choose_robots(frame: pd.DataFrame, crawl_cost: float) -> int:
 
 
 def compare_orders(sources: Sources, engine: Engine, robots: int, trial: Trial) -> pd.DataFrame:
-    """Return the reward of each order of indexing, at a price chosen for it.
-
-    Columns order; reward, low, high; price; lost, pages per epoch; and the mean length of the
-    queue before an epoch. By order, as `ORDERS_OF_INDEXING` has them.
-    """
+    """Return the reward of each order of indexing, at a price chosen for it."""
     rows = []
     policies = list_priced_policies(sources, engine, robots)
     for order in ORDERS_OF_INDEXING:
@@ -205,8 +200,7 @@ def plan_crawls(
 ) -> pd.DataFrame:
     """Return the crawl frequency of each source, and the age of the pages that are taken.
 
-    Returns: by the name of the source: crawls per epoch; window, age in units of time up to which
-    pages are taken at an empty queue; pages taken per epoch if crawls were evenly spread.
+    ``window`` is at an empty queue; pages per epoch are those of evenly spread crawls.
     """
     policies = list_priced_policies(sources, engine, robots)
     _, policy = choose_price(sources, engine, policies, robots, order, trial)
@@ -265,10 +259,7 @@ def save_robot_values(frame: pd.DataFrame, best: int) -> None:
 
 
 def save_order_values(frame: pd.DataFrame) -> str:
-    """Save the best order of indexing and its gain over first come first served.
-
-    Returns: the order.
-    """
+    """Return the best order of indexing, and save its gain over first come first served."""
     best, first = frame.iloc[int(frame["reward"].to_numpy().argmax())], frame.iloc[0]
     save_value("together-order-gain", best["reward"] / first["reward"] - 1)
     return str(best["order"])

@@ -47,7 +47,7 @@ def save_learner_solutions(epochs: int = 1000) -> None:
 def find_one_crawl_kappa(sources: Sources) -> tuple[float, float]:
     """Return the kappa at which thresholds at their upper bounds crawl one source an epoch.
 
-    `kappa`, `reward`: and what they earn then.
+    And what they earn then.
     """
 
     def excess(kappa: float) -> float:

@@ -144,12 +144,10 @@ def run_by_step(
     runs: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Run the scheme with both cures for every kappa and c.
+    """Run the scheme with both cures for every kappa and c, `value_step` being the step of r.
 
-    `kappas`, `steps`: values of kappa and of c; `value_step`: step of r. One row a pair:
-    ``kappa``, ``step``; ``reward`` and ``engaged``, per epoch over the second half of a run, each
-    with ``_low`` and ``_high`` of its 95% interval; ``at_bounds``, the share of thresholds that
-    end on their upper bounds; ``runs``.
+    Rewards and engaged sources are those of the second half of a run, with 95% intervals;
+    ``at_bounds`` is the share of thresholds that end on their upper bounds.
     """
     content = mean_content(sources, horizon)
     rows = []

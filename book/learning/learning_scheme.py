@@ -139,8 +139,7 @@ def measure_content_misses(
 ) -> pd.DataFrame:
     """Return the most by which (1) misses the content by its definition, without and with crawls.
 
-    `arrivals`: Z; `lifetimes`: M, a row each; one of T epochs or more is infinite; `crawls`:
-    epochs at whose end all content is taken, in the second column.
+    A lifetime of T epochs or more is infinite; at the end of a crawl's epoch all content is taken.
     """
     ways = {"never crawled": (), "crawled": tuple(crawls)}
     rows = {
@@ -392,11 +391,7 @@ ROUGH, SAME = 0.98, 0.01
 
 
 def claims(content: Content, index: Index, rule: Rule, years: Iterable[str]) -> list[Claim]:
-    """Return the page's claims on each of its rows.
-
-    `content`, `index`, `rule`: what was computed; `years`: years that the paper gives to the
-    article on the index, from `read_source_years`.
-    """
+    """Return the page's claims on each of its rows."""
     return [
         *_prose(sorted(years)),
         *_content(content),

@@ -7,7 +7,7 @@ items are seen, whose wrong decisions are counted against their bound.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 
 from analysis.arrays import Floats
-from analysis.checks import check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.simulation import long_run_cycle
@@ -25,7 +24,7 @@ from analysis.learning.environment import compiled, sample_items
 from analysis.learning.identification import closed_loop
 from analysis.learning.random_sets import APART, ITEMS, RULES, STARTS, slope, summary
 from analysis.results import Estimate
-from scorecard import format_plus_minus, save_data, save_table, save_value
+from scorecard import format_plus_minus, save_data, save_table, save_value, save_values
 
 GRID_AGES = 12
 """Ages of which the grid at a given price has the curves."""
@@ -70,14 +69,9 @@ def make_belief(alpha: float) -> Sources:
 
 
 def follow_beliefs(points: int) -> pd.DataFrame:
-    """Follow the beliefs that predict what a crawl of source 1 at age 2 finds.
-
-    `points`: values of alpha, equally spaced inside (0, 1). ``alpha``, ``first`` and ``second``
-    (indices believed at ages 1 and 2), ``gap`` (age at which source 1 is then crawled), ``loss``
-    (share of reward), ``error`` (of the prediction).
-    """
+    """Follow the beliefs that predict what a crawl of source 1 at age 2 finds, a row an alpha."""
     rows = []
-    for alpha in np.linspace(0, 1, check_integer("points", points, 3) + 2)[1:-1]:
+    for alpha in np.linspace(0, 1, points + 2)[1:-1]:
         believed = make_belief(alpha)
         loop = closed_loop(example_sources(), believed, 1)
         indices = [whittle_index_at_age(believed, np.array([k, k]))[0] for k in (1, AGE)]
@@ -107,17 +101,12 @@ def estimate_trapped_share(
     Source 2 is known. One crawl at age 1 that found x and any number at age 2 of mean Y,
     x < Y < 2x, are fitted exactly by alpha = Y/x - 1 and u* = x/(1 - alpha); the policy alternates
     as long as the index at age 1 is below 4 and that at age 2 above 2, the indices of source 2.
-
-    `worth`: mean worth of an item, exponential.
+    Worths of items are exponential.
     """
-    runs, crawls = check_integer("runs", runs, 1), check_integer("crawls", crawls, 10)
-    worth = check_number("worth", worth, 0, low_open=True)
     source = example_sources(worth)
     law = Utility("exponential")
-    by_epoch = Sources(source.arrival_rate[:1], source.mean_utility[:1], source.decay_rate[:1])
-    by_pair = Sources(
-        by_epoch.arrival_rate, by_epoch.mean_utility, by_epoch.decay_rate, period=float(AGE)
-    )
+    by_epoch = source.subset(slice(0, 1))
+    by_pair = replace(by_epoch, period=float(AGE))
     x = Arrivals(by_epoch, law).sample(runs, rng)[0]
     going = np.flatnonzero(x > 0)
     total, x, early = np.zeros(going.size), x[going], 0
@@ -149,15 +138,10 @@ class AtPrice:
 def run_at_price(
     u_star: float, mu: float, price: float, *, crawls: int, streams: int, seed: int
 ) -> AtPrice:
-    """Run the rule of the theorem with its constants, for items of value 1.
+    """Run the rule of the theorem with its constants, for u* mu items of value 1 an epoch.
 
     The grid has, for each age up to `GRID_AGES`, pairs that explain what is found there.
-
-    `u_star`, `mu`: the source; u* mu items an epoch; `price`: what a crawl costs, in (0, u*);
-    `crawls`, `streams`, `seed`: crawls in each of some streams of arrivals, and the root of these.
     """
-    price = check_number("price", price, 0, u_star, low_open=True, high_open=True)
-    crawls, streams = check_integer("crawls", crawls, 10), check_integer("streams", streams, 2)
     ages_known = np.arange(1, GRID_AGES + 1)[:, None]
     rates = mu * np.exp(np.linspace(-1.2, 1.2, 13))
     us = (u_star * np.expm1(-mu * ages_known) / np.expm1(-rates * ages_known)).ravel()
@@ -234,8 +218,7 @@ def squared_distance(
 ) -> Floats:
     """Integrate the squared difference of the roots of two densities u* mu e^{-mu s} over (0, 1).
 
-    `u_star`, `mu`: one of the two, at each point of a grid; `other_u_star`, `other_mu`: the other.
-    Returns: what a crawl at any age adds at least to H.
+    It is what a crawl at any age adds at least to H.
     """
     u_star, mu = np.asarray(u_star), np.asarray(mu)
     half = (mu + other_mu) / 2
@@ -268,10 +251,7 @@ def run_on_items(epochs: int, streams: int, seed: int) -> Decisions:
 
     At each epoch the source of largest optimistic index is crawled: the largest over the points of
     a grid whose likelihood is within log(G t^2) of the best. Both sources are empty at the start.
-
-    `epochs`, `streams`: epochs T in each of some streams of arrivals.
     """
-    epochs, streams = check_integer("epochs", epochs, 10), check_integer("streams", streams, 2)
     truth, (u_star, mu) = example_sources(), _make_grid()
     arrivals = Arrivals(truth, Utility("deterministic"))
     drawn = [
@@ -308,12 +288,10 @@ def sample_problem(kind: str, rng: np.random.Generator) -> tuple[Sources, int]:
 
 
 def measure_kind_losses(sets: int, horizon: int, seed: int) -> pd.DataFrame:
-    """Play the rules of `OF_KINDS` on sets of every kind of sources, all on the same arrivals.
+    """Return the losses of the rules of `OF_KINDS` on sets of every kind, on the same arrivals.
 
-    A row a kind, set and rule: ``kind``, ``set``, ``rule`` and ``loss``, in % of the reward of the
-    index policy's cycle from ages 1, over the second half of the horizon.
+    They are in % of the reward of the index policy's cycle from ages 1, over the second half.
     """
-    sets, horizon = check_integer("sets", sets, 2), check_integer("horizon", horizon, 10)
     rows = []
     for number_of_kind, kind in enumerate(KINDS):
         for number in range(sets):
@@ -368,21 +346,24 @@ def save_example(table: pd.DataFrame, stuck: Trapped) -> None:
     truth, believed = (
         closed_loop(example_sources(), b, 1) for b in (example_sources(), make_belief(BELIEVED))
     )
-    save_value("learning-trap-believed", BELIEVED)
-    save_value("learning-trap-believed-limit", float(make_belief(BELIEVED).u_star[0]))
-    save_value("learning-trap-best", truth.cycle.average_reward)
-    save_value("learning-trap-earned", believed.cycle.average_reward)
-    save_value("learning-trap-loss", 100 * believed.loss)
-    trapped = table[table.gap == 2]
-    save_value("learning-trap-some", len(trapped) > 0)
-    if len(trapped):
-        save_value("learning-trap-low", float(trapped.alpha.min()))
-        save_value("learning-trap-high", float(trapped.alpha.max()))
+    trapped = table[table.gap == 2].alpha
     ends = (100 * stuck.low, 100 * stuck.high)
     save_value("learning-trap-share", 100 * stuck.share, interval=ends, replications=stuck.runs)
-    for name, value in (("low", ends[0]), ("high", ends[1]), ("early", 100 * stuck.early)):
-        save_value(f"learning-trap-share-{name}", value)
-    save_value("learning-trap-never", stuck.share == 0.0)
+    values = {
+        "believed": BELIEVED,
+        "believed-limit": float(make_belief(BELIEVED).u_star[0]),
+        "best": truth.cycle.average_reward,
+        "earned": believed.cycle.average_reward,
+        "loss": 100 * believed.loss,
+        "some": len(trapped) > 0,
+        "share-low": ends[0],
+        "share-high": ends[1],
+        "share-early": 100 * stuck.early,
+        "never": stuck.share == 0.0,
+    }
+    if len(trapped):
+        values |= {"low": float(trapped.min()), "high": float(trapped.max())}
+    save_values("learning-trap", values)
 
 
 def save_price(at_price: AtPrice) -> None:

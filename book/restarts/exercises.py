@@ -58,10 +58,9 @@ def make_trap() -> RestartBandit:
 
 
 def compute_shock_ratios(instances: int = 12) -> pd.DataFrame:
-    """Return the ratio on small systems of shocks by how ties are broken.
+    """Return the ratio in % on small systems of shocks by how ties are broken.
 
-    One row a system: ``lower`` arm first, by the ``rule`` of the one most likely to fail, and in
-    the ``best`` way, %.
+    To the lower arm, by the rule of the one most likely to fail, and in the best way.
     """
     rng, rows = np.random.default_rng(5), []
     for _ in range(instances):
@@ -94,10 +93,7 @@ def save_optimum_solutions() -> None:
 
 
 def save_myopic_solutions(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> None:
-    """Save the median saving of a generator for few and many arms to a repair, where it was run.
-
-    `kernel`: name of the generator.
-    """
+    """Save the median saving of a generator for few and many arms to a repair, where it was run."""
     medians = cells[cells.kernel == kernel].groupby(["arms", "budget"], as_index=False).eps.median()
     savings = {(cell.arms, cell.budget): cell.eps for cell in medians.itertuples()}
     save_value("restart-myopic-wearing", saves_like_wear(savings))
@@ -107,10 +103,7 @@ def save_myopic_solutions(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> 
 
 
 def saves_like_wear(medians: Mapping[tuple[int, int], float]) -> bool:
-    """Whether savings rise with the arms at a large budget and fall at a small one, as far as run.
-
-    `medians`: median saving by number of arms and budget.
-    """
+    """Whether savings rise with the arms at a large budget and fall at a small one."""
     if not all(cell in medians for cell in QUOTED):
         return False
     few_large, many_large, few_small, many_small = (medians[cell] for cell in QUOTED)

@@ -34,9 +34,8 @@ def tabulate_arms(
 ) -> pd.DataFrame:
     """Return the kernels, restart laws and costs of arms.
 
-    `names`: one name an arm; `passive`, `active`: heads of the columns of the two costs. One row
-    an arm and state: the law of the next state if passive, and the two costs; the last row of an
-    arm is the law after a restart, with no costs.
+    One row an arm and state: the law of the next state if passive, and the two costs, which
+    `passive` and `active` head; the last row of an arm is the law after a restart.
     """
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for arm, name in zip(arms, names, strict=True):

@@ -42,9 +42,9 @@ AGREE = 1e-8
 
 
 def fixed_time_values(arm: RestartArm, discount: float) -> Floats:
-    """Return the infimum of the slides' ratio over fixed times 1, 2, ... instead of stopping times.
+    """Return the infimum of the slides' ratio over fixed times instead of stopping times.
 
-    Returns: nowhere below `critical_values`.
+    It is nowhere below `critical_values`.
     """
     discount = check_discount(discount, average=False)
     expected, weight = arm.stopping_cost(discount), 1.0
@@ -60,9 +60,7 @@ def fixed_time_values(arm: RestartArm, discount: float) -> Floats:
 def count_wrong_passive_sets(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
     """Count the subsidies at which each reading of slide 11 gives a wrong passive set.
 
-    `arms`: each is solved at one subsidy between any two of its indices, and beyond both ends. One
-    row per reading: ``ratio`` ("fixed times" or "stopping times"), ``level`` ("printed" or
-    "corrected"), how many sets are ``wrong`` and how many were ``checked``.
+    Each arm is solved at one subsidy between any two of its indices, and beyond both ends.
     """
     count = {(r, w): 0 for r in ("fixed times", "stopping times") for w in ("printed", "corrected")}
     checked = 0

@@ -37,13 +37,11 @@ Case = tuple[RestartArm, float, SubsidisedSolution]
 
 
 def check_single_arms(cases: Sequence[Case], discount: float) -> pd.DataFrame:
-    """Compare solved arms with slides 8 and 9, without the solver.
+    """Compare solved arms of at most 12 states with slides 8 and 9, without the solver.
 
-    `cases`: arms of at most 12 states, each with its exact solution at a penalty. One row a case,
-    largest absolute difference over the states: ``linear``, of the value from the cost of the
-    solution's policy plus the penalty times its activity; ``least``, of the value from the least
-    over all policies, each valued by its linear equations; ``equation``, of the two sides of the
-    optimality equation.
+    The largest difference over the states: ``linear``, of the value from the cost of the solution's
+    policy plus the penalty times its activity; ``least``, of the value from the least over all
+    policies; ``equation``, of the two sides of the optimality equation.
     """
     rows = []
     for arm, penalty, solved in cases:
@@ -79,10 +77,7 @@ def round_up_percentage(percent: float) -> float:
 
 
 def describe_simulation(estimate: Estimate) -> str:
-    """Return a text on the mean cost of simulated paths, with its interval if they differ.
-
-    `estimate`: mean of the paths with its 99.99% interval.
-    """
+    """Return a text on the mean cost of simulated paths, with its interval if they differ."""
     if not differ_as_formatted(estimate.low, estimate.high, ".4f"):
         return f"{estimate.value:.4f} on every path"
     ends = f"between {estimate.low:.4f} and {estimate.high:.4f} at 99.99%"
@@ -191,10 +186,7 @@ NAMES = {
 
 
 def draw_arm(arm: RestartArm) -> None:
-    """Draw the states of an arm as dots and its transitions as arrows, the likelier the thicker.
-
-    Transitions less likely than `FAINT` are left out.
-    """
+    """Draw the states of an arm as dots and its transitions as arrows, the likelier the thicker."""
     chances = {"passive": arm.passive, "active": np.tile(arm.reset, (arm.states, 1))}
     moves = pd.DataFrame(
         [

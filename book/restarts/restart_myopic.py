@@ -40,11 +40,7 @@ DEARER = 1e-6
 
 
 def tabulate_savings(large: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each generator: the saving of the index policy and that of other policies.
-
-    `large`: systems of one size and budget; `cells`: systems of all sizes and budgets, with the
-    policy that looks two epochs ahead.
-    """
+    """Return the savings of the index policy and of other policies, a row a generator."""
     by = large.groupby("kernel", sort=False)
     systems = by.eps.size()
     ahead = cells.assign(ahead=100 * (1 - cells["index"] / cells.lookahead))
@@ -68,8 +64,7 @@ def tabulate_savings(large: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
 def select_losses(small: pd.DataFrame) -> pd.DataFrame:
     """Return the systems on which the myopic policy is cheaper than the index with its best ties.
 
-    `small`: systems solved exactly. With ``loss``, by what percentage the index policy costs more,
-    greatest first.
+    ``loss`` is the percentage by which the index policy costs more, greatest first.
     """
     loss = 100 * (small.index_best / small.myopic - 1)
     return small.assign(loss=loss)[loss > 100 * DEARER].sort_values(

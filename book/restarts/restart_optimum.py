@@ -91,11 +91,7 @@ def save_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> No
 
 
 def collect_predicates(systems: pd.DataFrame) -> dict[str, bool]:
-    """Return the predicates of the page's sentences for these systems.
-
-    Returns: whether the least ratio depends on how ties are broken, and whether, with ties broken
-    well, it is lower from some initial state than from new arms; both beyond rounding.
-    """
+    """Return the predicates of the page's sentences for these systems, both beyond rounding."""
     best = systems.alpha_best.min()
     return {
         "ties-matter": bool(systems.alpha_worst.min() < best - ROUNDING),

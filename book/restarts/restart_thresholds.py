@@ -44,10 +44,7 @@ THIRD_PENALTY = 2.5
 
 
 def tabulate_routes(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
-    """Return a table of an index by the methods that compute it, 0/0 where one is not defined.
-
-    `indices`: index of each state, by route.
-    """
+    """Return a table of an index by the methods that compute it, 0/0 where one is not defined."""
     values = np.array(list(indices.values()), dtype=float)
     columns = pd.Index([f"state {k + 1}" for k in range(values.shape[1])])
     table = pd.DataFrame(values.round(4) + 0.0, pd.Index(list(indices), name="index by"), columns)
@@ -55,10 +52,7 @@ def tabulate_routes(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
 
 
 def make_skipping_arm(second: float) -> RestartArm:
-    """Return an arm of 4 states that wears by two at a time, and so skips the second from new.
-
-    `second`: cost of a passive epoch in the second state.
-    """
+    """Return an arm of 4 states that wears by two at a time, and so skips the second from new."""
     costs = np.array([0.0, second, 2.0, 4.0])
     return RestartArm(np.eye(4)[[2, 2, 3, 3]], np.eye(4)[0], costs, np.full(4, 1.5))
 
@@ -66,9 +60,8 @@ def make_skipping_arm(second: float) -> RestartArm:
 def compare_cycles(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
     """Compute cost and length of a cycle, and cost and activity of a threshold, in several ways.
 
-    One row an arm and threshold: ``cost_sum`` and ``length_sum`` by the sums that define L and M,
-    ``cost`` and ``length`` by elimination; ``rate`` and ``activity``, D and N by the linear
-    equations of the policy; ``priced``, its cost by these at `THIRD_PENALTY`.
+    By the sums that define L and M, and by elimination; ``rate`` and ``activity``, D and N, and
+    ``priced``, the cost at `THIRD_PENALTY`, by the linear equations of the policy.
     """
     rows = []
     for number, arm in enumerate(arms):
@@ -114,8 +107,7 @@ def measure_gaps(
 def find_crossings(lines: Thresholds, first: int) -> dict[tuple[int, int], float]:
     """Return where the lines of four neighbouring thresholds cross, of neighbours and next but one.
 
-    `first`: place of the first of the four lines. Keys: by pair of lines; nan where they coincide,
-    since the states between are never visited.
+    nan where they coincide, since the states between are never visited.
     """
     rate, activity = (values[first : first + 4] for values in (lines.cost_rate, lines.activity))
     pairs = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]

@@ -628,10 +628,7 @@ def _communicates_without(robots: int, capacity: int) -> bool:
 
 
 def find_reached_states(chain: FullChain, start: State, actions: Mapping[State, int]) -> set[State]:
-    """Return the states that a process reaches under a policy, the start included.
-
-    `actions`: action of each state; where it is not allowed, the other one.
-    """
+    """Return the states that a process reaches, by other actions where these are not allowed."""
     chosen = np.array([actions.get(state, 0) for state in chain.states])
     allowed = np.isfinite(chain.costs[chosen, np.arange(chosen.size)])
     rows = sparse.csr_array(sparse.vstack(chain.transitions))

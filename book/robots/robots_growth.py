@@ -36,10 +36,7 @@ class Orders:
 
 
 def find_orders(robots: int, capacity: int, rates: Sequence[float]) -> Orders:
-    """Return the order in which boxes are added as the weight rises, for each rate (mu = 1).
-
-    `rates`: lambda, each once.
-    """
+    """Return the order in which boxes are added as the weight rises, for each rate (mu = 1)."""
     rows, only_added = [], True
     for rate in rates:
         sequence = solve_sequence(robots, rate, capacity)

@@ -126,10 +126,7 @@ def solve_table_1_row(
     tolerance: float = TOLERANCE,
     spare: int = 0,
 ) -> TableRow:
-    """Return a row of Table 1, where the robots are capped at N_s.
-
-    `spare`: robots above N_s.
-    """
+    """Return a row of Table 1, where the robots are capped at N_s and some that are spare."""
     static, robots = _solve_static(arrival_rate, capacity, gamma, service_rate)
     model = RobotControl(robots + spare, arrival_rate, service_rate, capacity, gamma)
     optimum, runs = model.solve(), every_reference(model, step=step, tolerance=tolerance)

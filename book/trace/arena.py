@@ -198,10 +198,7 @@ def hourly_rates(trace: Trace, begin: int, end: int, rate: Floats) -> Floats:
 
 
 def simulate_hourly_visits(sources: Sources, hourly: Floats, budget: int, clock: Clock) -> Visits:
-    """Simulate the index at the mean rates of the hours since the last visit (`follow_hours`).
-
-    `clock`: when the visits take place.
-    """
+    """Simulate the index at the mean rates of the hours since the last visit (`follow_hours`)."""
     age = np.ones(len(sources), dtype=np.int64)
     _, row, table = priorities(WhittlePolicy(sources), clock.horizon + 2, len(sources))
     worth = sources.mean_utility / sources.decay_rate
@@ -223,11 +220,10 @@ def score_visits(experiment: Experiment, visits: list[Played]) -> Service:
 def measure_lateness(
     trace: Trace, visits: Visits, clock: Clock, warm_up: int
 ) -> tuple[Floats, float]:
-    """Hours that items wait for a visit, and the share of visits that find nothing new.
+    """Hours that each item waits for a visit, and the share of visits that find nothing new.
 
-    `clock`: when; `warm_up`: epochs at the beginning, whose visits and publications are not
-    counted. `hours`: one number an item published after the warm-up, ``inf`` where nobody came;
-    `unchanged`: 0 where there are no visits.
+    Visits and publications of the `warm_up` epochs are not counted; hours are ``inf`` where nobody
+    came.
     """
     time, _ = trace.by_source
     exists = (time >= clock.begin) & (time < clock.end)
@@ -388,10 +384,7 @@ TRACES = {
 
 
 def best_rules(values: Mapping[str, float]) -> dict[str, float]:
-    """Return what the best deployed rule earns at each size, with defaults and with any settings.
-
-    `values`: by policy and size, in units of the index with trained rates.
-    """
+    """Return what the best deployed rule earns at each size, with defaults and any settings."""
     best = {}
     for size in SIZES:
         defaults = max(values[f"{rule}-default-{size}"] for rule in RULES)

@@ -156,10 +156,7 @@ def compare_with_index(
 
 
 def ping_is_first(ratio: pd.Series) -> bool:
-    """Whether seeing contents gains much, and more than twice what any other policy gains.
-
-    `ratio`: reward over that of the index, by policy.
-    """
+    """Whether seeing contents gains much, and more than twice what any other policy gains."""
     others = ratio[[key for key in LABELS if key not in {"index", "feed"}]]
     return bool(ratio["feed"] - 1 > max(2 * (others.max() - 1), TIE))
 
@@ -177,10 +174,9 @@ FINDINGS = {
 
 
 def find(values: Mapping[tuple[str, str], float], outside: bool) -> dict[str, bool]:
-    """Return which of `FINDINGS` hold on a trace.
+    """Return which of `FINDINGS` hold on a trace, from the rewards in units of the index.
 
-    `values`: reward by policy and size in units of the index; `outside`: whether all statistics lie
-    beyond their surrogates.
+    `outside`: whether all statistics lie beyond their surrogates.
     """
     at = {policy: np.array([values[policy, size] for size in SIZES]) for policy in LABELS}
     others = np.array([at[policy] for policy in LABELS if policy != "feed"])
@@ -206,11 +202,7 @@ def compare_traces(
     seed: int,
     own: bool,
 ) -> None:
-    """Save which findings hold on the page's trace and on a second one.
-
-    `table`: of `compare_with_index`; `second`: outcomes on `trace`; `own`: whether it is the
-    reader's, not that of releases.
-    """
+    """Save which findings hold on the page's trace and on a second one, the reader's if `own`."""
     rows: Any = table.itertuples()
     first = {(row.policy, row.size): row.ratio for row in rows}
     again = {
@@ -406,10 +398,7 @@ def check_campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
 
 
 def robin_is_worst(campbell: pd.DataFrame) -> bool:
-    """Whether the formula is furthest off for round robin at the smallest budget.
-
-    `campbell`: collected over expected, a policy a row, and a budget a column, ascending.
-    """
+    """Whether the formula is furthest off for round robin at the first, smallest budget."""
     off = (campbell - 1).abs()
     return bool(off.stack().idxmax() == (LABELS["robin"], off.columns[0]))
 

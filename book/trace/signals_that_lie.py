@@ -201,10 +201,7 @@ def compute_factors(
     block: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Return the reward with pings over that without, by recall and precision.
-
-    `memory` in hours. Columns: recall, precision, known, learnt, low, high, pings a visit.
-    """
+    """Return the reward with pings over that without, by recall and precision; memory in hours."""
     weeks = (setting.end - setting.split) // WEEK
     weights = block_weights(weeks, min(block, weeks), 1000, np.random.default_rng([seed, 2]))
     rng, rows, blind = np.random.default_rng([seed, 3]), [], None
@@ -239,7 +236,7 @@ def compute_rivals(
     """Return what rivals with freshness as their objective earn of the index at expected worth.
 
     All know recall, precision and the rates of training, of which the least is given to sources
-    without an item there. Columns: hours a visit, precision, policy, ratio, low, high, fresh.
+    without an item there.
     """
     weeks = (setting.end - setting.split) // WEEK
     weights = block_weights(weeks, min(block, weeks), 1000, np.random.default_rng([seed, 4]))
@@ -316,7 +313,7 @@ def compare_own_pings(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what a reader's own pings are worth, and what had to be repaired in their file.
 
-    Without a file pings are drawn at a recall and a precision. `memory` in hours.
+    Without a file pings are drawn at a recall and a precision.
     """
     repairs: list[Repair] = []
     if path:
@@ -408,10 +405,7 @@ def save_factors(table: pd.DataFrame, setting: Experiment) -> None:
 def compute_knee(
     recalls: Sequence[float], items: float, decay: float, crawls: float
 ) -> pd.DataFrame:
-    """Return the gain by pings of identical sources, by recall and precision.
-
-    Per unit of time and source: `items`, `decay`, `crawls`; see `compute_gain`.
-    """
+    """Return the gain by pings of identical sources, by recall and precision."""
     rows = []
     for recall in recalls:
         for precision in np.geomspace(0.01, 1.0, 81):

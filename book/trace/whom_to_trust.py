@@ -112,7 +112,7 @@ def compare_ways(
 ) -> pd.DataFrame:
     """Return the reward over the blind one in the second half of the test period.
 
-    The first hub changes at its beginning. Columns: change, way, ratio, low, high.
+    The first hub changes at its beginning.
     """
     hub = assign_hubs(setting)
     before = Hub.of(spread_shares(hub, 0), spread_shares(hub, 1), setting.trained)
@@ -197,7 +197,7 @@ def follow_hub(memories: Sequence[float], weight: float, seed: int) -> pd.DataFr
     """Return the precision that is learnt of a hub whose pings all become false after a year.
 
     One source is crawled daily; a ping a day is true until day 365, then four a day are false, and
-    none come from day 465 on. `memories` in days. Columns: memory, day, precision.
+    none come from day 465 on.
     """
     rng = np.random.default_rng([seed, 3])
     pings, rows = rng.poisson(1.0, 365), []
@@ -248,8 +248,7 @@ def follow_liar(
 ) -> pd.DataFrame:
     """Return what a liar costs a source of u* = 1 at a fixed charge, and the bound.
 
-    The liar sends just enough false pings at every epoch for a crawl. Columns: false pings, loss,
-    bound.
+    The liar sends just enough false pings at every epoch for a crawl.
     """
     gaps = np.arange(1, 2000)
     content = -np.expm1(-decay * gaps)
@@ -300,9 +299,8 @@ def draw_lies(table: pd.DataFrame) -> None:
 def compute_promises(setting: Experiment, hours: Sequence[int], weeks: int) -> pd.DataFrame:
     """Return what the account promises at some budgets, in units of the calendar's reward.
 
-    `hours` between two visits, of one budget each. Columns: what the calendar earns on seven
-    eighths of the epochs, what the blocks may lose by the bound sum of u* and as computed, and the
-    promise that is left.
+    Columns: what the calendar earns on seven eighths of the epochs, what the blocks may lose by the
+    bound sum of u* and as computed, and the promise that is left.
     """
     rows = []
     for period in hours:

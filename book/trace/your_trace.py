@@ -112,8 +112,7 @@ def ratio_with_interval(
 ) -> tuple[float, float, float]:
     """Ratio of two totals, with its block-bootstrap interval where the weeks bear one.
 
-    `numerator`, `denominator`: weekly values. `ratio`, `low`, `high`: the ends are nan where there
-    is no interval: without weights, where a sample holds nothing to divide by, and where all
+    The ends are nan without weights, where a sample holds nothing to divide by, and where all
     samples are alike.
     """
     if weights is not None and (weights @ denominator > 0).all():
@@ -140,10 +139,8 @@ def recommend_schedule(plan: Experiment, days: Sequence[float], share: float = 0
     """Recommend a schedule from the whole trace: how often to visit each source, and when first.
 
     Rates are the present ones: with the memory that training chose, and the gamma prior. A share of
-    the visits is for sources that these rates leave out.
-
-    Columns ``source``, ``items_per_day``, ``visits_per_day``, ``hours_between_visits`` (inf for
-    never) and ``first_visit_hours``, which spreads first visits evenly; most visits first.
+    the visits is for sources that these rates leave out. First visits are spread evenly; hours
+    between visits are inf for never.
     """
     memory, _ = choose_memory(plan, [24.0 * d for d in days])
     ones = np.ones(len(plan.trace), dtype=np.int64)

@@ -68,25 +68,23 @@ def test_verdicts_turn_on_falsified_models():
     slower = printed_number("A-r-25466") / true.first.average_reward
     assert_all_turn(
         claims,
-        (true,),
+        true,
         {
-            "sources in another order": (results(permuted([3, 2, 1, 0])),),
-            "sources 1 and 2 swapped": (results(permuted([1, 0, 2, 3])),),
-            "round robin in the place of the index": (results(four, "round-robin"),),
-            "always the same source": (
-                replace(
-                    true,
-                    first=true.alone,
-                    second=true.first,
-                    epoch_rewards=simulate(four, SingleSourcePolicy(0), 1, 9).reward[1:],
-                ),
+            "sources in another order": results(permuted([3, 2, 1, 0])),
+            "sources 1 and 2 swapped": results(permuted([1, 0, 2, 3])),
+            "round robin in the place of the index": results(four, "round-robin"),
+            "always the same source": replace(
+                true,
+                first=true.alone,
+                second=true.first,
+                epoch_rewards=simulate(four, SingleSourcePolicy(0), 1, 9).reward[1:],
             ),
-            "content that does not decay": (replace(true, sources=growing(four)),),
-            "utilities that are all alike": (replace(true, drawn=four.mean_utility),),
-            "rates at which the index policy earns what is printed": (
-                results(replace(four, arrival_rate=four.arrival_rate * slower)),
+            "content that does not decay": replace(true, sources=growing(four)),
+            "utilities that are all alike": replace(true, drawn=four.mean_utility),
+            "rates at which the index policy earns what is printed": results(
+                replace(four, arrival_rate=four.arrival_rate * slower)
             ),
-            "five sources": (results(permuted([0, 1, 2, 3, 3])),),
+            "five sources": results(permuted([0, 1, 2, 3, 3])),
         },
     )
 
@@ -120,8 +118,6 @@ def test_hit_chance_counts_reached_numbers():
     averages = pd.DataFrame({"average": [1.004, 1.0049, 1.02, 9.0]})
     assert hit_chance(averages, 1.0, 0.02) == pytest.approx(2 / 5)
     assert hit_chance(averages, 5.0, 0.02) == 0.0
-    with pytest.raises(ValueError, match="half_width"):
-        hit_chance(averages, 1.0, 0.0)
 
 
 def test_print_values_match_run():

@@ -81,19 +81,19 @@ def test_verdicts_turn_on_falsified_models(true):
     whole = sweep(compare_with_optimum, [(3, 3)], seed=3, replications=4, jobs=1, progress=False)
     assert_all_turn(
         page.claims,
-        (true,),
+        true,
         {
-            "the short form": (replace(true, error=formula_by("remark")),),
-            "one crawl an epoch": (replace(true, cycle=long_run_cycle(FOUR, "whittle", 1)),),
-            "other sources visited unobserved": (
-                replace(true, single=long_run_cycle(FOUR, "round-robin", 1)),
+            "the short form": replace(true, error=formula_by("remark")),
+            "one crawl an epoch": replace(true, cycle=long_run_cycle(FOUR, "whittle", 1)),
+            "other sources visited unobserved": replace(
+                true, single=long_run_cycle(FOUR, "round-robin", 1)
             ),
-            "all sources crawled at each epoch": (
-                replace(true, instances=pd.DataFrame([row for point in whole for row in point])),
+            "all sources crawled at each epoch": replace(
+                true, instances=pd.DataFrame([row for point in whole for row in point])
             ),
-            "observation of nothing": (replace(true, observed=blind),),
-            "all observed in the place of none": (replace(true, observed=exchanged),),
-            "a truth that is as told": (replace(true, tuned=undrifted),),
+            "observation of nothing": replace(true, observed=blind),
+            "all observed in the place of none": replace(true, observed=exchanged),
+            "a truth that is as told": replace(true, tuned=undrifted),
         },
     )
 
@@ -243,8 +243,6 @@ def test_joint_ages_grow_with_sources():
     assert len(three) == len(four) == 2
     assert 0 < max(three) < max(four)
     assert count_joint_ages(3, 1, seed=1) == three[:1]
-    with pytest.raises(ValueError, match=r"^sets "):
-        count_joint_ages(2, 0, seed=1)
 
 
 def test_full_budget_has_period_one():
@@ -262,17 +260,3 @@ def test_cycles_of_unequal_rewards_occur():
     assert (found.start <= found.best).all()
     assert found.spread[6] > 1e-3
     assert (found.spread < page.APART).any()
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda s: measure_visits_by_content(s, LAW, 4, 40, 1, 1), "popular"),
-        (lambda s: measure_visits_by_content(s, LAW, 2, 3, 1, 1), "horizon"),
-        (lambda s: measure_visits_by_content(s, LAW, 2, 40, 0, 1), "runs"),
-        (lambda s: simulate_self_tuning(s, s, LAW, {}, 60, 0, 1), "runs"),
-    ],
-)
-def test_wrong_argument_is_named(call, argument):
-    with pytest.raises(ValueError, match=f"^{argument} "):
-        call(four_sources())

@@ -118,7 +118,7 @@ def falsified(true, monkeypatch):
     def build(field, module, name, wrong, measure):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, wrong)
-            return (replace(true, **{field: measure()}),)
+            return replace(true, **{field: measure()})
 
     return build
 
@@ -156,42 +156,26 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
 
     fixed_price = (lambda decay, subsidy, state: value(decay, 0.5, state),)
     falsified_models = {
-        "u as the middle of (1) has it": (
-            replace(true, model=modelled(u=lambda s: s.u / s.period)),
+        "u as the middle of (1) has it": replace(true, model=modelled(u=lambda s: s.u / s.period)),
+        "u too large": replace(true, model=modelled(u=lambda s: 1.1 * s.u)),
+        "interest that fades twice as fast": replace(
+            true, model=modelled(alpha=lambda s: s.alpha**2)
         ),
-        "u too large": (replace(true, model=modelled(u=lambda s: 1.1 * s.u)),),
-        "interest that fades twice as fast": (
-            replace(true, model=modelled(alpha=lambda s: s.alpha**2)),
+        "u* for u": replace(true, model=modelled(u_star=lambda s: s.u)),
+        "a crawl that takes nothing": falsified(
+            "transients", model, "step", lambda x, crawl: 0.7 * x + 0.3 + 0.1 * crawl, transients
         ),
-        "u* for u": (replace(true, model=modelled(u_star=lambda s: s.u)),),
-        "a crawl that takes nothing": (
-            *falsified(
-                "transients",
-                model,
-                "step",
-                lambda x, crawl: 0.7 * x + 0.3 + 0.1 * crawl,
-                transients,
-            ),
+        "content that grows beyond u*": falsified(
+            "transients", model, "step", lambda x, crawl: np.where(crawl, 0, x) + 0.3, transients
         ),
-        "content that grows beyond u*": (
-            *falsified(
-                "transients",
-                model,
-                "step",
-                lambda x, crawl: np.where(crawl, 0, x) + 0.3,
-                transients,
-            ),
+        "the printed index above u*": replace(true, late=late(("printed", "printed"))),
+        "one source, crawled at every epoch": replace(
+            true,
+            runs=model.runs_to_read(ONE, (1, 1)),
+            cycles={m: long_run_cycle(ONE, "whittle", 1) for m in BUDGETS},
         ),
-        "the printed index above u*": (replace(true, late=late(("printed", "printed"))),),
-        "one source, crawled at every epoch": (
-            replace(
-                true,
-                runs=model.runs_to_read(ONE, (1, 1)),
-                cycles={m: long_run_cycle(ONE, "whittle", 1) for m in BUDGETS},
-            ),
-        ),
-        "contents that fade more slowly than the sources": (
-            replace(true, index=indices(falsified_sources(FOUR, alpha=lambda s: s.alpha**0.9))),
+        "contents that fade more slowly than the sources": replace(
+            true, index=indices(falsified_sources(FOUR, alpha=lambda s: s.alpha**0.9))
         ),
         "a constant cost of one": falsified(
             "relaxed", model, "replace", lambda s, cost: replace(s, cost=np.ones(4)), relaxed
@@ -226,15 +210,13 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
             lambda decay, subsidy: 1.01 * equations.gain_by_solver(decay, subsidy),
             relaxed,
         ),
-        "round robin": (replace(true, relaxed=relaxed("round-robin")),),
-        "costs of two": (
-            replace(true, relaxed=relaxed(sources=replace(FOUR, cost=np.full(4, 2.0)))),
+        "round robin": replace(true, relaxed=relaxed("round-robin")),
+        "costs of two": replace(true, relaxed=relaxed(sources=replace(FOUR, cost=np.full(4, 2.0)))),
+        "round robin in the long run": replace(
+            true, cycles={m: long_run_cycle(FOUR, "round-robin", m) for m in BUDGETS}
         ),
-        "round robin in the long run": (
-            replace(true, cycles={m: long_run_cycle(FOUR, "round-robin", m) for m in BUDGETS}),
-        ),
-        "interest that is gone after an epoch": (
-            replace(true, sources=replace(FOUR, decay_rate=np.full(4, 9.0))),
+        "interest that is gone after an epoch": replace(
+            true, sources=replace(FOUR, decay_rate=np.full(4, 9.0))
         ),
         "values of the wrong sign in the equations": falsified(
             "equations", equations, "average_value", negative(value), residuals
@@ -254,11 +236,7 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
             residuals,
         ),
         "thresholds too low": falsified(
-            "equations",
-            equations,
-            "crawl_advantage",
-            lambda *a: advantage(*a) + 0.2,
-            residuals,
+            "equations", equations, "crawl_advantage", lambda *a: advantage(*a) + 0.2, residuals
         ),
         "values of the wrong sign on the grid": falsified(
             "checks", equations, "average_value", negative(value), checks
@@ -283,7 +261,7 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
         "an advantage that falls with the content": falsified(
             "checks", equations, "crawl_advantage", negative(advantage), checks
         ),
-        "a value that no subsidy moves": (replace(true, fall=fall(*fixed_price)),),
+        "a value that no subsidy moves": replace(true, fall=fall(*fixed_price)),
         "horizons that add up": falsified(
             "finite",
             equations,
@@ -311,8 +289,8 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
         "a crawl that brings u at every age": falsified(
             "solved", equations, "orbit_problem", crawl_for_u, solved
         ),
-        "content that is lost after an epoch": (
-            replace(true, model=modelled(alpha=lambda s: 1e-12 * s.alpha)),
+        "content that is lost after an epoch": replace(
+            true, model=modelled(alpha=lambda s: 1e-12 * s.alpha)
         ),
         "values of one subsidy at all of them": falsified(
             "solved", equations, "orbit_problem", lambda d, c: orbit_problem(d, 0.5), solved
@@ -400,17 +378,14 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
         ),
     }
     overwritten = {
-        "the signs of the Lagrangians exchanged": (
-            replace(
-                true,
-                relaxed=replace(true.relaxed, plus=true.relaxed.minus, minus=true.relaxed.plus),
-            ),
+        "the signs of the Lagrangians exchanged": replace(
+            true, relaxed=replace(true.relaxed, plus=true.relaxed.minus, minus=true.relaxed.plus)
         ),
-        "the ends by their right names": (
-            replace(true, solved=true.solved.rename(columns={"low": "high", "high": "low"})),
+        "the ends by their right names": replace(
+            true, solved=true.solved.rename(columns={"low": "high", "high": "low"})
         ),
     }
-    assert_all_turn(claims, (true,), falsified_models, overwritten)
+    assert_all_turn(claims, true, falsified_models, overwritten)
 
 
 def test_verdicts_of_the_document(true):
@@ -470,4 +445,4 @@ def test_duality_gap_turns_words(true, falsified):
     dual = model.dual_value
     apart = falsified("relaxed", model, "dual_value", lambda *args: 1.01 * dual(*args), relaxed)
     assert "shows no duality gap" in context(true)
-    assert "shows a duality gap" in context(*apart)
+    assert "shows a duality gap" in context(apart)

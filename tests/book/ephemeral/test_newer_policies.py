@@ -64,11 +64,11 @@ def test_verdicts_turn_on_falsified_models(true):
     expected = true.copies[true.copies.content == "expected"].assign(content="random")
     assert_all_turn(
         page.claims,
-        (true,),
+        true,
         {
-            "round robin on the random sets": (replace(true, instances=robin),),
-            "two sources, where the index is optimal": (replace(true, instances=two),),
-            "contents that are as expected": (replace(true, copies=expected),),
+            "round robin on the random sets": replace(true, instances=robin),
+            "two sources, where the index is optimal": replace(true, instances=two),
+            "contents that are as expected": replace(true, copies=expected),
         },
     )
 
@@ -180,22 +180,3 @@ def test_sentences_turn_with_losses():
     one |= {"lp-update": 0.005}
     behind = page.collect_loss_values({name: np.array([[loss]]) for name, loss in one.items()})
     assert (behind["five-too-few"], behind["index-ahead"]) == (False, False)
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: measure_random_set_gaps(0, 3, 1), "instances"),
-        (lambda: measure_random_set_gaps(1, 0, 1), "copies"),
-        (
-            lambda: measure_gaps_by_copies(
-                four_sources(), 1, Utility(),
-                sizes=[1], random_sizes=[1], runs=1, horizon=10, seed=1,
-            ),
-            "runs",
-        ),
-    ],
-)  # fmt: skip
-def test_wrong_argument_is_named(call, argument):
-    with pytest.raises(ValueError, match=f"^{argument} "):
-        call()

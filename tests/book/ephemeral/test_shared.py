@@ -9,7 +9,7 @@ from book.ephemeral.shared import (
     read_counted_sources,
     read_few_sources,
     read_sources,
-    tabulate_rewards,
+    tabulate_runs,
 )
 from scorecard.running.runner import make_rerun_job
 
@@ -92,7 +92,7 @@ def test_every_run_is_a_row():
         law: compare(arrivals, ["whittle", "round-robin"], 1, 30, runs, rng)
         for law, runs in (("few", 2), ("many", 3))
     }
-    rows = tabulate_rewards(plays, "law").set_index(["law", "replication", "policy"]).reward
+    rows = tabulate_runs(plays, "law").set_index(["law", "replication", "policy"]).reward
     expected = {
         (law, number, policy): reward
         for law, play in plays.items()

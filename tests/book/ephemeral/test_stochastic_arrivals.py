@@ -116,17 +116,17 @@ def test_verdicts_turn_on_falsified_models():
     alike = Sources([250.0] * 4, [1.0] * 4, [0.7] * 4)
     assert_all_turn(
         claims,
-        (true,),
+        true,
         {
-            "items an epoch older": (replace(true, items=older),),
-            "sources all alike": (replace(true, round_robin=alike.state_at_age(np.full(4, 4))),),
-            "a run of one epoch": (replace(true, constraint=evaluate_constraint(spent(1))),),
-            "greedy in the place of the index": (with_rewards(true, WILD, whittle="greedy"),),
-            "round robin in the place of the index": (
-                with_rewards(true, "exponential", whittle="round-robin"),
+            "items an epoch older": replace(true, items=older),
+            "sources all alike": replace(true, round_robin=alike.state_at_age(np.full(4, 4))),
+            "a run of one epoch": replace(true, constraint=evaluate_constraint(spent(1))),
+            "greedy in the place of the index": with_rewards(true, WILD, whittle="greedy"),
+            "round robin in the place of the index": with_rewards(
+                true, "exponential", whittle="round-robin"
             ),
-            "greedy and round robin swapped": (
-                replace(true, exact=long_runs("greedy", "round-robin")),
+            "greedy and round robin swapped": replace(
+                true, exact=long_runs("greedy", "round-robin")
             ),
         },
     )

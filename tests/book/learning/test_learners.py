@@ -13,7 +13,6 @@ from analysis.ephemeral.sources import four_sources
 from analysis.learning.comparison import LearningCurves, compare_learners
 from analysis.learning.hard_cases import CASES, INFORMED, LEARNERS
 from book.learning import learners as page
-from book.learning import learners_figures as figures
 from book.learning.learners import claims
 from tests.support import assert_turns, verdicts
 
@@ -44,7 +43,7 @@ def saved(monkeypatch):
 
 def test_learners_share_arrivals():
     runs = page.compare_by_budget(four_sources(), [1, 2], horizon=40, replications=2, seed=1)
-    assert set(runs[1]) == set(runs[2]) == set(figures.STYLES) == set(page.SHORT.values())
+    assert set(runs[1]) == set(runs[2]) == set(page.STYLES) == set(page.SHORT.values())
     assert all(c.expected.shape == (2, 40) for row in runs.values() for c in row.values())
 
 
@@ -115,14 +114,14 @@ def test_repeated_crawls_are_counted(saved):
 def test_loss_saved_as_drawn(monkeypatch):
     kept = {}
     monkeypatch.setattr(
-        figures,
+        page,
         "save_figure",
         lambda id, draw, caption, alt, **more: kept.update({id: (draw(Figure()), caption)}),
     )
     late = curves(0.0, spread=0.0)
     late = replace(late, expected=np.where(np.arange(400) < 200, late.expected, 0.5))
-    monkeypatch.setattr(figures, "save_data", lambda *given: kept.update(runs=given[1]))
-    figures.draw_loss("id", {1: both(0.05, 0.2) | {"LSPE(0), corrected": late}}, 4)
+    monkeypatch.setattr(page, "save_data", lambda *given: kept.update(runs=given[1]))
+    page.draw_loss("id", {1: both(0.05, 0.2) | {"LSPE(0), corrected": late}}, 4)
     data, caption = kept["id"]
     ends = data.groupby("learner")["mean"].last()
     assert ends[page.SHORT["ce"]] == pytest.approx(5.0)

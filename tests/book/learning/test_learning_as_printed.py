@@ -112,14 +112,14 @@ def falsified(patch):
 def test_verdicts_turn_on_falsified_models(monkeypatch):
     # The conditions of the last two stand in words alone: no predicate decides them.
     stands = {"B-cause-2", "B-t1-no-xi"}
-    assert_all_turn(claims, (results(),), falsified(monkeypatch), stands=stands)
+    assert_all_turn(claims, results(), falsified(monkeypatch), stands=stands)
 
 
 def test_numbers_turn_with_state_unit():
     true = results()
     raw = scaled(true.runs["with both cures"], 2.0)
     wrong = replace(true, runs={**true.runs, "with both cures": raw})
-    assert_turns(claims, (true,), (wrong,), ["B-160", "B-one-arm"])
+    assert_turns(claims, true, wrong, ["B-160", "B-one-arm"])
 
 
 def test_verdicts_of_the_document():

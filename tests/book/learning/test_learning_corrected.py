@@ -10,7 +10,6 @@ from analysis.ephemeral import Sources, four_sources, long_run_cycle
 from analysis.learning.scheme.chains import FrozenPolicy
 from analysis.learning.scheme.lspe import LspeOptions
 from book.learning import learning_corrected as page
-from book.learning import learning_corrected_figures as figures
 from book.learning.learning_corrected import claims
 from tests.support import assert_all_turn, verdicts
 
@@ -107,11 +106,11 @@ def test_tables_have_all_runs(monkeypatch):
 
 def test_figures_show_results(monkeypatch):
     kept, values = {}, {}
-    monkeypatch.setattr(figures, "save_figure", lambda id, *rest, **said: kept.update({id: said}))
+    monkeypatch.setattr(page, "save_figure", lambda id, *rest, **said: kept.update({id: said}))
     monkeypatch.setattr(page, "save_value", lambda id, value, **_: values.update({id: value}))
     one = experiment()
     runs = {start: one.play(1, start) for start in one.initial}
-    figures.draw_curves(runs, {"index policy": 260.4, "constant": 250.0}, 1)
+    page.draw_curves(runs, {"index policy": 260.4, "constant": 250.0}, 1)
     late = runs[page.BAD].late()
     assert (
         f"bad start: {late.value:.1f} ± {late.half_width:.1f}, 3 runs"
@@ -124,16 +123,16 @@ def test_figures_show_results(monkeypatch):
     by_step = page.tune_option(one, 1, "step", [0.003])
     exact = page.evaluate_by_kappa(FOUR, OPTIONS, 1, 3, [10.0])
     by_kappa = page.tune_option(one, 1, "kappa", [10.0]).join(exact)
-    figures.draw_tuning(by_kappa, by_step, 1.0, 1)
+    page.draw_tuning(by_kappa, by_step, 1.0, 1)
     page.save_safe_step(by_step, 1.0)
     assert values["corrected-safe-step"] == 0.003
     assert values["corrected-some-step-is-safe"]
 
 
 def test_floor_loss_described_exactly():
-    assert figures.describe_loss(100.0, 100.0) == "less than 0.01%"
-    assert figures.describe_loss(101.0, 100.0) == "less than 0.01%"
-    assert figures.describe_loss(97.5, 100.0) == "2.5%"
+    assert page.describe_loss(100.0, 100.0) == "less than 0.01%"
+    assert page.describe_loss(101.0, 100.0) == "less than 0.01%"
+    assert page.describe_loss(97.5, 100.0) == "2.5%"
 
 
 def test_vanishing_gradient_has_error():

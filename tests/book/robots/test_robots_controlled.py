@@ -46,26 +46,26 @@ def test_verdicts_turn_on_falsified_models(found, monkeypatch):
 
     assert_all_turn(
         said,
-        (found,),
+        found,
         {
-            "tau for the share that is kept": (replace(found, updates=kept),),
-            "robots in pairs that share a line": (replace(found, optima=[paired.solve()] * 3),),
-            "a step that is nearly whole": (None,),
-            "two robots, which never stop at an empty queue": (
-                replace(found, optima=[RobotControl(2, 0.1, 1.0, 5, 5.0).solve()] * 3),
+            "tau for the share that is kept": replace(found, updates=kept),
+            "robots in pairs that share a line": replace(found, optima=[paired.solve()] * 3),
+            "a step that is nearly whole": None,
+            "two robots, which never stop at an empty queue": replace(
+                found, optima=[RobotControl(2, 0.1, 1.0, 5, 5.0).solve()] * 3
             ),
-            "static costs of another load": (replace(found, static=other.static),),
+            "static costs of another load": replace(found, static=other.static),
         },
         {
-            "t_1 after a gap": (replace(found, gaps=10),),
-            "no robot is started": (
-                replace(found, optima=[replace(o, policy=0 * o.policy) for o in found.optima]),
+            "t_1 after a gap": replace(found, gaps=10),
+            "no robot is started": replace(
+                found, optima=[replace(o, policy=0 * o.policy) for o in found.optima]
             ),
         },
     )
     numbers = [f"D-fig{k}-{what}" for k in (6, 7, 8) for what in ("cost", "it", "gamma")]
     inputs = ["D-f-N", "D-f-K", "D-f-gK"]
-    assert_turns(page.claims, (found,), (other,), numbers + inputs)
+    assert_turns(page.claims, found, other, numbers + inputs)
 
 
 def test_curve_sentence_follows_curves(found):

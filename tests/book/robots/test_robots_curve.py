@@ -43,12 +43,12 @@ def test_shared_line_turns_verdict(monkeypatch, found):
     assert failed[failed].index.tolist() == ["Columns"]
     sequence = optimal_sequence(3, [0.0, 3.0, 3.1, 3.2], 1.0, 3)
     for wrong in ({"statements": statements}, {"sequence": sequence}):
-        assert_turns(page.claims, (found,), (replace(found, **wrong),), ["D-suspect"])
+        assert_turns(page.claims, found, replace(found, **wrong), ["D-suspect"])
 
 
 def test_steep_curve_turns_verdict(found):
     weights = found.weights.assign(**{"largest fall": 2})
-    assert_turns(page.claims, (found,), (replace(found, weights=weights),), ["D-suspect"])
+    assert_turns(page.claims, found, replace(found, weights=weights), ["D-suspect"])
 
 
 def test_failed_check_stops_page(found):

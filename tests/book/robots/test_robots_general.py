@@ -45,7 +45,7 @@ def test_announced_work_is_done():
     ],
 )
 def test_disagreement_leaves_it_open(wrong, row):
-    assert_turns(page.claims, (TRUE,), (replace(TRUE, **wrong),), [row])
+    assert_turns(page.claims, TRUE, replace(TRUE, **wrong), [row])
 
 
 def test_model_checks_hold():

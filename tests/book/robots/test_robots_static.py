@@ -12,7 +12,6 @@ from analysis.robots import static_theory as theory
 from book.robots import exercises
 from book.robots import robots_static as module_of_claims
 from book.robots import robots_static as page
-from book.robots import robots_static_figures as figures
 from book.robots.robots_static import claims
 from tests.support import assert_all_turn, verdicts
 
@@ -127,11 +126,11 @@ def test_large_queue_approximation_fails_small():
 
 def test_figure_sentences_follow_data():
     ks = np.array([2, 5, 9])
-    assert "rises throughout" in figures.describe_run(0.5, ks, np.array([0.5, 0.6, 0.7]))
-    assert "up to K = 5 and falls" in figures.describe_run(2.0, ks, np.array([1.0, 1.2, 1.1]))
-    assert "falls throughout" in figures.describe_run(4.0, ks, np.array([1.4, 1.2, 1.1]))
-    assert figures.describe_small_queues({9: 3, 2: 8, 5: 4})
-    assert not figures.describe_small_queues({2: 8, 5: 8})
+    assert "rises throughout" in page.describe_run(0.5, ks, np.array([0.5, 0.6, 0.7]))
+    assert "up to K = 5 and falls" in page.describe_run(2.0, ks, np.array([1.0, 1.2, 1.1]))
+    assert "falls throughout" in page.describe_run(4.0, ks, np.array([1.4, 1.2, 1.1]))
+    assert page.describe_small_queues({9: 3, 2: 8, 5: 4})
+    assert not page.describe_small_queues({2: 8, 5: 8})
 
 
 def test_solutions_match_best_numbers():

@@ -87,10 +87,10 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
     }
     assert_all_turn(
         page.claims,
-        (found,),
+        found,
         {
-            "one robot more than N_s": (replace(found, rows=found.rows | with_spare),),
-            "control of one robot alone": (replace(found, rows=found.rows | lone),),
+            "one robot more than N_s": replace(found, rows=found.rows | with_spare),
+            "control of one robot alone": replace(found, rows=found.rows | lone),
         },
         # A claim of it is refused where the rate that is printed would be the one that was used.
         stands={"D-mu05"},
@@ -98,8 +98,8 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
     fleet = int(next(iter(found.rows.values())).cells["N_s"])
     assert_turns(
         page.claims,
-        (found,),
-        (replace(found, step=0.9, tolerance=1e-3, service_rate=0.5, half_rate_robots=fleet),),
+        found,
+        replace(found, step=0.9, tolerance=1e-3, service_rate=0.5, half_rate_robots=fleet),
         ["D-tau", "D-tol", "D-t1-caption", "D-t2-caption", "D-mu05"],
     )
 
