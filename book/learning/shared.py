@@ -13,24 +13,12 @@ LEAST = 1e-7
 
 
 def error_bound(error: float, least: float = LEAST) -> float:
-    """Return the least power of ten, from `least` on, that an error does not exceed.
-
-    Examples
-    --------
-    >>> error_bound(0.03), error_bound(4e-13)
-    (0.1, 1e-07)
-    """
+    """Return the least power of ten, from `least` on, that an error does not exceed."""
     return float(f"1e{math.ceil(math.log10(max(abs(float(error)), least)) - 1e-9):d}")
 
 
 def format_error(value: float) -> str:
-    """Write a number with three digits, or that it is rounding only.
-
-    Examples
-    --------
-    >>> error_text(0.33333), error_text(4e-13)
-    ('0.333', 'below 1e-07')
-    """
+    """Write a number with three digits, or that it is rounding only."""
     return f"{value:.3g}" if abs(value) > LEAST else f"below {LEAST:.0e}"
 
 

@@ -66,13 +66,7 @@ def bound_is_loose(exact: pd.DataFrame) -> bool:
 
 
 def round_up_percentage(percent: float) -> float:
-    """Return the next tenth of a per cent above; 0 where rounding left less than nothing.
-
-    Examples
-    --------
-    >>> up_to(7.01), up_to(-1e-14)
-    (7.1, 0.0)
-    """
+    """Return the next tenth of a per cent above; 0 where rounding left less than nothing."""
     return float(np.ceil(10 * percent)) / 10 + 0.0
 
 

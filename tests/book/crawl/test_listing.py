@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from book.crawl import listing as page
-from book.crawl.listing import Feeds, crawl_feeds, make_learner, sample_feeds
 
 POINT = {"size": 12, "budget": 2, "epochs": 80, "half_life": 1.5, "length": 15, "memory": 30.0}
 
@@ -26,7 +25,7 @@ def test_false_dates_reduce_to_counting():
 
 
 def test_rates_exchanged_half_way():
-    feeds = sample_feeds(30, 400, np.random.default_rng(3), jump=True)
+    feeds = page.sample_feeds(30, 400, np.random.default_rng(3), jump=True)
     for rates, begin, end in ((feeds.rate, 0, 200), (feeds.then, 200, 400)):
         counts = [np.count_nonzero((t >= begin) & (t < end)) for t in feeds.published]
         assert np.abs(counts - 200 * rates).max() < 5 * np.sqrt(200 * rates.max())
@@ -37,13 +36,13 @@ def test_listed_items_count_once():
     """One feed fetched in every epoch: all items of the crawl count, as old as they are then."""
     times = np.array([-3.0, -0.5, 0.25, 0.5, 2.75])
     one = np.ones(1)
-    feeds = Feeds([times], one, one, 3600.0, np.zeros(1, dtype=bool))
-    policy = make_learner("index", feeds, 2.0, np.inf, 4)
+    feeds = page.Feeds([times], one, one, 3600.0, np.zeros(1, dtype=bool))
+    policy = page.make_learner("index", feeds, 2.0, np.inf, 4)
     rng = np.random.default_rng(0)
-    found = crawl_feeds(feeds, policy, 1, 4, 2.0, 15, rng)
+    found = page.crawl_feeds(feeds, policy, 1, 4, 2.0, 15, rng)
     assert found == pytest.approx(2.0 ** -np.array([0.25, np.inf, np.inf, 0.125]) + [
         0, 2**-0.375 + 2**-0.25, 0, 0])  # fmt: skip
-    short = crawl_feeds(feeds, policy, 1, 4, 2.0, 1, rng)
+    short = page.crawl_feeds(feeds, policy, 1, 4, 2.0, 1, rng)
     assert short == pytest.approx([2**-0.25, 2**-0.25, 0, 2**-0.125])
 
 

@@ -7,22 +7,18 @@ import pytest
 from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.scheduler import MEASURED
 from analysis.ephemeral.scheduler.register import spread_ages
-from book.ephemeral.at_scale import (
-    collect_pass_values,
-    compare_observed_with_ages,
-    compare_with_compiled_ranking,
-    compare_with_full_ranking,
-)
+from book.ephemeral import at_scale as page
 
 
 def test_crawls_equal_full_ranking():
     rng = np.random.default_rng(1)
     sources = lognormal_sources(5000, rng)
-    assert compare_with_full_ranking(sources, 50, spread_ages(sources, 50, rng), 40) == (40, 40)
+    ages = spread_ages(sources, 50, rng)
+    assert page.compare_with_full_ranking(sources, 50, ages, 40) == (40, 40)
 
 
 def test_observed_crawls_equal_full_ranking():
-    row = compare_observed_with_ages((2000, 20, 120), np.random.default_rng(4))
+    row = page.compare_observed_with_ages((2000, 20, 120), np.random.default_rng(4))
     assert row["equal"] == 120
     assert row["gain"] > 0
 
@@ -37,7 +33,7 @@ def test_compiled_ratio_names_size():
             "note": [*notes, "N = 1e+08, M = 1e+06", "N = 1e+05, M = 1e+03"],
         }
     )
-    assert compare_with_compiled_ranking(rows) == {
+    assert page.compare_with_compiled_ranking(rows) == {
         "compiled-ratio": 44.0,
         "compiled-size": 1e7,
         "compiled-low": 2.4,
@@ -46,13 +42,13 @@ def test_compiled_ratio_names_size():
     }
     for wrong in (rows[1:], rows[:1], rows.assign(peer="compiled full ranking")):
         with pytest.raises(ValueError, match="two numbers of sources"):
-            compare_with_compiled_ranking(wrong)
+            page.compare_with_compiled_ranking(wrong)
 
 
 def test_pass_values_at_largest_size():
     measured = pd.read_csv(MEASURED / "scale.csv")
     passes = measured.pivot(index="sources", columns="way", values="passes")
-    said = collect_pass_values(measured, passes)
+    said = page.collect_pass_values(measured, passes)
     assert said["largest"] == measured.sources.max()
     assert said["calendar-passes"] < 1 < said["scan-passes"] < said["printed-passes"]
     assert passes.loc[said["first-below"], "calendar"] < 1

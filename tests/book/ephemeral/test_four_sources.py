@@ -10,20 +10,8 @@ from analysis.ephemeral.optimum.exact import optimal_average_reward
 from analysis.ephemeral.policies import SingleSourcePolicy
 from analysis.ephemeral.simulation import Cycle, long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources, four_sources
-from book.ephemeral.four_sources import (
-    Results,
-    claims,
-    collect_predicates,
-    collect_print_values,
-    describe_gaps,
-    describe_rhythm,
-    describe_spread,
-    describe_values,
-    greedy_rank,
-    hit_chance,
-    select_matching_averages,
-)
-from book.ephemeral.shared import scan_averages
+from book.ephemeral import four_sources as page
+from book.ephemeral import shared
 from scorecard.prints import printed_number
 from tests.support import assert_all_turn, verdicts
 
@@ -32,18 +20,18 @@ def results(sources, policy="whittle", budgets=(1, 2), alone=None, **changes):
     first, second = (long_run_cycle(sources, policy, budget) for budget in budgets)
     best = int(np.argmax(sources.u)) if alone is None else alone
     stays = long_run_cycle(sources, SingleSourcePolicy(best), 1)
-    averages = scan_averages(four_sources(), "whittle", 1, 100)
+    averages = shared.scan_averages(four_sources(), "whittle", 1, 100)
     printed = printed_number("A-r-25466")
     scan = {
-        "fits": select_matching_averages(averages, printed),
+        "fits": page.select_matching_averages(averages, printed),
         "scanned": len(averages),
-        "chance": hit_chance(averages, printed, 1.5),
+        "chance": page.hit_chance(averages, printed, 1.5),
     }
     rewards = simulate(sources, policy, budgets[0], 400).reward[-first.period :]
     optimum = optimal_average_reward(sources, budgets[0])
     drawn = sources.mean_utility * np.random.default_rng(1).standard_exponential(len(sources))
     known = {"optimum": optimum, "drawn": drawn, **scan, **changes}
-    return Results(sources, budgets, first, second, stays, rewards, **known)
+    return page.Results(sources, budgets, first, second, stays, rewards, **known)
 
 
 def growing(sources):
@@ -67,7 +55,7 @@ def test_verdicts_turn_on_falsified_models():
     true = results(four)
     slower = printed_number("A-r-25466") / true.first.average_reward
     assert_all_turn(
-        claims,
+        page.claims,
         true,
         {
             "sources in another order": results(permuted([3, 2, 1, 0])),
@@ -90,7 +78,7 @@ def test_verdicts_turn_on_falsified_models():
 
 
 def test_verdicts_of_the_document():
-    found = verdicts(claims(results(four_sources())))
+    found = verdicts(page.claims(results(four_sources())))
     assert found["A-r-25466"] == "explained"
     assert found["A-r-17979"] == "matches"
     assert found["A-s-greedy-def"] == "holds under"
@@ -101,12 +89,12 @@ def test_verdicts_of_the_document():
 
 
 def test_other_policy_is_not_explained():
-    found = verdicts(claims(results(four_sources(), "round-robin")))
+    found = verdicts(page.claims(results(four_sources(), "round-robin")))
     assert found["A-r-25466"] == found["A-s-25466"] == "differs"
 
 
 def test_scan_agrees_with_runs():
-    averages = scan_averages(four_sources(), "whittle", 1, 20)
+    averages = shared.scan_averages(four_sources(), "whittle", 1, 20)
     assert not averages.duplicated(["initial_state", "epochs", "divisor"]).any()
     assert len(averages) == 3 * 2 * 19
     row = averages.query("initial_state == 'full' and epochs == 7 and divisor == 'epochs - 1'")
@@ -116,27 +104,27 @@ def test_scan_agrees_with_runs():
 
 def test_hit_chance_counts_reached_numbers():
     averages = pd.DataFrame({"average": [1.004, 1.0049, 1.02, 9.0]})
-    assert hit_chance(averages, 1.0, 0.02) == pytest.approx(2 / 5)
-    assert hit_chance(averages, 5.0, 0.02) == 0.0
+    assert page.hit_chance(averages, 1.0, 0.02) == pytest.approx(2 / 5)
+    assert page.hit_chance(averages, 5.0, 0.02) == 0.0
 
 
 def test_print_values_match_run():
     four, staying = four_sources(), SingleSourcePolicy(2)
-    averages = scan_averages(four, "whittle", 1, 80)
-    fit = select_matching_averages(averages, printed_number("A-r-25466")).iloc[0]
-    said = collect_print_values(four, staying, averages, fit, 200.0)
+    averages = shared.scan_averages(four, "whittle", 1, 80)
+    fit = page.select_matching_averages(averages, printed_number("A-r-25466")).iloc[0]
+    said = page.collect_print_values(four, staying, averages, fit, 200.0)
     run = simulate(four, "whittle", 1, int(fit.epochs), initial_state=fit.initial_state)
     assert said["print-epochs"] == fit.epochs
     assert said["literal-divisor"] == pytest.approx(run.reward.sum() / (fit.epochs - 1))
     assert said["same-recipe"] == pytest.approx((fit.epochs - 1) / fit.epochs * four.u[2])
-    assert said["hit-chance"] == hit_chance(averages, 200.0, 1.5)
-    assert said["hit-chance-wide"] == hit_chance(averages, 200.0, 4.5)
+    assert said["hit-chance"] == page.hit_chance(averages, 200.0, 1.5)
+    assert said["hit-chance-wide"] == page.hit_chance(averages, 200.0, 4.5)
 
 
 def test_greedy_rank_is_content():
     sources = replace(four_sources(), period=0.5)
     ages = np.array([[0.0], [1.0], [30.0]])
-    rank = greedy_rank(sources, sources.mean_utility, ages)
+    rank = page.greedy_rank(sources, sources.mean_utility, ages)
     np.testing.assert_allclose(rank, sources.state_at_age(ages))
 
 
@@ -157,13 +145,13 @@ def rewards_of(index, greedy):
     ],
 )
 def test_sentences_turn_with_budgets(size, index, greedy, alike, over):
-    said = collect_predicates(size, (2, 2), rewards_of(index, greedy))
+    said = page.collect_predicates(size, (2, 2), rewards_of(index, greedy))
     assert not said["two-budgets"]
     assert said["greedy-alike"] is alike
     assert [said[k] for k in ("all-crawled", "greedy-alike", "greedy-apart")].count(True) == 1
     assert said["all-crawled"] is (size == 2)
     assert said["over-greedy"] == pytest.approx(over)
-    assert collect_predicates(4, (2, 3), rewards_of(1.0, 1.0))["two-budgets"]
+    assert page.collect_predicates(4, (2, 3), rewards_of(1.0, 1.0))["two-budgets"]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +164,7 @@ def test_sentences_turn_with_budgets(size, index, greedy, alike, over):
     ],
 )
 def test_gaps_listed_while_readable(gaps, said):
-    assert describe_gaps(gaps) == said
+    assert page.describe_gaps(gaps) == said
 
 
 @pytest.mark.parametrize(
@@ -199,13 +187,13 @@ def test_gaps_listed_while_readable(gaps, said):
 )
 def test_captions_name_single_highest(utility, decay, said):
     sources = Sources(np.ones(len(decay)), np.array(utility, float), np.array(decay))
-    assert said in describe_values(sources, ["a", "b", "c"][: len(decay)])
+    assert said in page.describe_values(sources, ["a", "b", "c"][: len(decay)])
 
 
 def test_one_epoch_has_no_plural():
     once, seven = (Cycle(0, ((0,),) * period, np.ones(1), 1.0) for period in (1, 7))
-    assert describe_rhythm(once) == "The crawls are the same at every epoch"
-    assert describe_rhythm(seven) == "The crawls repeat with period 7"
-    assert "No ages come twice" in describe_rhythm(replace(seven, repeats=False))
-    assert describe_spread([1.0, 1.004]) == "differ by less than 0.01"
-    assert describe_spread([1.0, 1.12]) == "still differ by 0.12"
+    assert page.describe_rhythm(once) == "The crawls are the same at every epoch"
+    assert page.describe_rhythm(seven) == "The crawls repeat with period 7"
+    assert "No ages come twice" in page.describe_rhythm(replace(seven, repeats=False))
+    assert page.describe_spread([1.0, 1.004]) == "differ by less than 0.01"
+    assert page.describe_spread([1.0, 1.12]) == "still differ by 0.12"

@@ -19,20 +19,6 @@ from analysis.results import NotConverged
 from analysis.sweep import sweep
 from book.ephemeral import how_good as page
 from book.ephemeral import shared
-from book.ephemeral.how_good import (
-    INFORMED,
-    OBSERVED,
-    count_joint_ages,
-    find_cycles,
-    find_periods,
-    gain_from_true_rates,
-    gains_by_observing,
-    measure_reward_by_observation,
-    measure_visits_by_content,
-    regained_share,
-    simulate_self_tuning,
-)
-from book.ephemeral.shared import compare_with_optimum
 from tests.support import assert_all_turn, verdicts
 
 FOUR, LAW = four_sources(), Utility("exponential")
@@ -51,14 +37,19 @@ def formula_by(form):
 
 def seen(observed):
     """Rewards of the index policy that sees the contents of some sources, by their name."""
-    return measure_reward_by_observation(FOUR, LAW, [125.0], observed, 1, 1000, 6, seed=2)[1]
+    return page.measure_reward_by_observation(FOUR, LAW, [125.0], observed, 1, 1000, 6, seed=2)[1]
 
 
 @pytest.fixture(scope="module")
 def true():
     truth = replace(FOUR, arrival_rate=FOUR.arrival_rate * np.array([1, 1, 4, 1]))
     rows = sweep(
-        compare_with_optimum, [(3, 1), (4, 2)], seed=3, replications=8, jobs=1, progress=False
+        shared.compare_with_optimum,
+        [(3, 1), (4, 2)],
+        seed=3,
+        replications=8,
+        jobs=1,
+        progress=False,
     )
     return page.Results(
         instances=pd.DataFrame([row for point in rows for row in point]),
@@ -66,19 +57,21 @@ def true():
         cycle=long_run_cycle(FOUR, "whittle", 2),
         single=long_run_cycle(FOUR, "whittle", 1),
         error=page.formula_error(FOUR),
-        observed=seen(OBSERVED),
-        visits=measure_visits_by_content(bunched(FOUR, 25), LAW, 2, 300, 2, seed=3),
-        tuned=simulate_self_tuning(FOUR, truth, LAW, OBSERVED, 400, 3, seed=4)[0],
+        observed=seen(page.OBSERVED),
+        visits=page.measure_visits_by_content(bunched(FOUR, 25), LAW, 2, 300, 2, seed=3),
+        tuned=page.simulate_self_tuning(FOUR, truth, LAW, page.OBSERVED, 400, 3, seed=4)[0],
         bunching=25.0,
         drift=4.0,
     )
 
 
 def test_verdicts_turn_on_falsified_models(true):
-    undrifted = simulate_self_tuning(FOUR, FOUR, LAW, OBSERVED, 400, 3, seed=4)[0]
-    blind = seen(dict.fromkeys(OBSERVED, OBSERVED["none observed"]))
-    exchanged = seen({name: ~shown for name, shown in OBSERVED.items()})
-    whole = sweep(compare_with_optimum, [(3, 3)], seed=3, replications=4, jobs=1, progress=False)
+    undrifted = page.simulate_self_tuning(FOUR, FOUR, LAW, page.OBSERVED, 400, 3, seed=4)[0]
+    blind = seen(dict.fromkeys(page.OBSERVED, page.OBSERVED["none observed"]))
+    exchanged = seen({name: ~shown for name, shown in page.OBSERVED.items()})
+    whole = sweep(
+        shared.compare_with_optimum, [(3, 3)], seed=3, replications=4, jobs=1, progress=False
+    )
     assert_all_turn(
         page.claims,
         true,
@@ -116,8 +109,10 @@ def test_visits_elsewhere_need_observation(true):
 
 
 def test_regained_gain_is_share():
-    rewards = {"none observed": [1.0, 2.0], "half": [2.0, 3.0], INFORMED: [3.0, 4.0]}
-    found = regained_share({name: np.array(values) for name, values in rewards.items()}, "half")
+    rewards = {"none observed": [1.0, 2.0], "half": [2.0, 3.0], page.INFORMED: [3.0, 4.0]}
+    found = page.regained_share(
+        {name: np.array(values) for name, values in rewards.items()}, "half"
+    )
     assert found.value == pytest.approx(0.5)
     assert found.half_width == pytest.approx(0)
 
@@ -127,7 +122,8 @@ def test_tuning_needs_clear_gain(more, found):
     blind = np.array([1.0, 2.0, 3.0])
     noise = np.array([-0.1, 0.1, 0.0])
     assert (
-        gains_by_observing({"none observed": blind, "half": blind + more + noise}, "half") is found
+        page.gains_by_observing({"none observed": blind, "half": blind + more + noise}, "half")
+        is found
     )
 
 
@@ -140,7 +136,12 @@ def test_formula_error_detects_wrong_age(monkeypatch):
 
 def test_rewards_respect_bounds():
     rows = sweep(
-        compare_with_optimum, [(3, 1), (4, 2)], seed=1, replications=6, jobs=1, progress=False
+        shared.compare_with_optimum,
+        [(3, 1), (4, 2)],
+        seed=1,
+        replications=6,
+        jobs=1,
+        progress=False,
     )
     for row in (row for point in rows for row in point):
         for policy in ("whittle", "myopic", "round-robin", "spread", "periodic", "draws"):
@@ -160,7 +161,7 @@ def test_unsolved_set_sampled_again(monkeypatch):
 
     monkeypatch.setattr(shared, "optimal_cycle", refuse_the_first)
     rng = np.random.default_rng(8)
-    rows = [compare_with_optimum((3, 1), rng) for _ in range(6)]
+    rows = [shared.compare_with_optimum((3, 1), rng) for _ in range(6)]
     assert sum(row["redrawn"] for row in rows) == 1
     assert all(row["whittle"] <= 1 + 1e-7 for row in rows)
 
@@ -191,9 +192,11 @@ def test_list_sentences_turn_with_rows():
 
 def test_no_gain_nothing_regained():
     rewards = {"none observed": np.array([1.0, 2.0]), "half": np.array([2.0, 3.0])}
-    won, known = gain_from_true_rates({**rewards, INFORMED: np.array([3.0, 4.0])}, "half")
+    won, known = page.gain_from_true_rates({**rewards, page.INFORMED: np.array([3.0, 4.0])}, "half")
     assert (won, known.value) == pytest.approx((0.5, 2.0))
-    won, known = gain_from_true_rates({**rewards, INFORMED: rewards["none observed"]}, "half")
+    won, known = page.gain_from_true_rates(
+        {**rewards, page.INFORMED: rewards["none observed"]}, "half"
+    )
     assert (won, known.value) == (0.0, 0.0)
 
 
@@ -205,7 +208,7 @@ def test_bunching_keeps_expected_contents():
 
 def test_bunched_content_worth_observing():
     seen = {"all": True, "none": False}
-    table, last = measure_reward_by_observation(
+    table, last = page.measure_reward_by_observation(
         four_sources(), LAW, [1.0, 125.0], seen, 1, 2000, 4, seed=2
     )
     reward = table.set_index(["factor", "observed"]).reward
@@ -218,35 +221,35 @@ def test_bunched_content_worth_observing():
 
 
 def test_others_crawled_when_popular_empty():
-    visits = measure_visits_by_content(bunched(four_sources(), 25), LAW, 2, 400, 2, seed=3)
+    visits = page.measure_visits_by_content(bunched(four_sources(), 25), LAW, 2, 400, 2, seed=3)
     assert visits.shape == (4,)
     assert visits[0] > 0.1 > visits[-1]
     # At the rates of Table 1 contents hardly vary, and sources 3 and 4 are left alone.
-    assert measure_visits_by_content(four_sources(), LAW, 2, 200, 1, seed=3).mean() < 0.05
+    assert page.measure_visits_by_content(four_sources(), LAW, 2, 200, 1, seed=3).mean() < 0.05
 
 
 def test_observed_change_is_followed():
     arms = four_sources()
     truth = replace(arms, arrival_rate=arms.arrival_rate * np.array([1, 1, 4, 1]))
     third = np.arange(4) == 2
-    rewards, crawls = simulate_self_tuning(
+    rewards, crawls = page.simulate_self_tuning(
         arms, truth, LAW, {"third": third, "others": ~third}, 1000, 3, seed=4
     )
     assert crawls["third"][:, 2].min() > 0.2
     assert crawls["others"][:, 2].max() == 0
     assert rewards["third"].mean() > rewards["others"].mean() + 10
-    assert rewards[INFORMED].mean() >= rewards["third"].mean() - 1
+    assert rewards[page.INFORMED].mean() >= rewards["third"].mean() - 1
 
 
 def test_joint_ages_grow_with_sources():
-    three, four = (count_joint_ages(size, 2, seed=1) for size in (3, 4))
+    three, four = (page.count_joint_ages(size, 2, seed=1) for size in (3, 4))
     assert len(three) == len(four) == 2
     assert 0 < max(three) < max(four)
-    assert count_joint_ages(3, 1, seed=1) == three[:1]
+    assert page.count_joint_ages(3, 1, seed=1) == three[:1]
 
 
 def test_full_budget_has_period_one():
-    periods = find_periods(3, 2, seed=1)
+    periods = page.find_periods(3, 2, seed=1)
     assert len(periods) == 6
     full = periods[periods.budget == 3]
     assert (full.period == 1).all()
@@ -255,7 +258,7 @@ def test_full_budget_has_period_one():
 
 
 def test_cycles_of_unequal_rewards_occur():
-    found = find_cycles(7, 1)
+    found = page.find_cycles(7, 1)
     assert (found.worst <= found.start).all()
     assert (found.start <= found.best).all()
     assert found.spread[6] > 1e-3

@@ -14,7 +14,7 @@ from analysis.ephemeral.optimum.costs import exact_sets
 from analysis.ephemeral.relaxed import relaxed_problem
 from analysis.ephemeral.theory import equations, formula, model
 from analysis.ephemeral.theory.formula import run_from_above
-from book.ephemeral.model_and_index import Results, claims, collect_grid_values, sample_cases
+from book.ephemeral import model_and_index as page
 from book.ephemeral.model_and_index_figures import describe_lost_digits, find_thresholds
 from scorecard.verdicts import add_words
 from tests.support import assert_all_turn, verdicts
@@ -86,10 +86,10 @@ def fall(value=equations.average_value):
 
 @pytest.fixture(scope="module")
 def true():
-    cases = sample_cases(20, np.random.default_rng(4))
+    cases = page.sample_cases(20, np.random.default_rng(4))
     index = formula.whittle_index(cases.sources, cases.state)
     difference = index / formula.index_by_definition(cases.sources, cases.state) - 1
-    return Results(
+    return page.Results(
         sources=FOUR,
         model=modelled(),
         transients=transients(),
@@ -385,11 +385,11 @@ def test_verdicts_turn_on_falsified_models(true, falsified):
             true, solved=true.solved.rename(columns={"low": "high", "high": "low"})
         ),
     }
-    assert_all_turn(claims, true, falsified_models, overwritten)
+    assert_all_turn(page.claims, true, falsified_models, overwritten)
 
 
 def test_verdicts_of_the_document(true):
-    found = verdicts(claims(true))
+    found = verdicts(page.claims(true))
     assert "refused" not in found.values()
     wrong = {id for id, verdict in found.items() if verdict == "does not hold"}
     assert wrong == {
@@ -414,7 +414,7 @@ def test_verdicts_of_the_document(true):
 
 
 def test_grid_values_count_failures(true):
-    said = collect_grid_values(true.checks)
+    said = page.collect_grid_values(true.checks)
     assert (said["low-decay"], said["high-decay"]) == (DECAYS[0], DECAYS[-1])
     assert said["grid"] == len(DECAYS) * len(PRICES)
     fails = [row["printed_constant"] < 0 for row in true.checks.to_dict("records")]
@@ -440,7 +440,7 @@ def test_lost_digits_described_at_ends():
 
 def test_duality_gap_turns_words(true, falsified):
     def context(found):
-        return {row.id: add_words(row).context for row in claims(found)}["A-r-lagrange"]
+        return {row.id: add_words(row).context for row in page.claims(found)}["A-r-lagrange"]
 
     dual = model.dual_value
     apart = falsified("relaxed", model, "dual_value", lambda *args: 1.01 * dual(*args), relaxed)

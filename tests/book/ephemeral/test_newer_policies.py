@@ -11,13 +11,6 @@ from analysis.ephemeral.instances import random_set
 from analysis.sweep import sweep
 from book.ephemeral import newer_policies as page
 from book.ephemeral import shared as sets
-from book.ephemeral.newer_policies import (
-    gap_closes,
-    measure_alike_gaps,
-    measure_gaps_by_copies,
-    measure_random_set_gaps,
-    select_lasting_gaps,
-)
 from scorecard.verdicts import add_words
 from tests.support import assert_all_turn, verdicts
 
@@ -44,7 +37,7 @@ def instances_of_round_robin():
 def gaps():
     """Gaps with random and with expected contents on Table 1 at M = 2."""
     options = {"sizes": [1, 16], "random_sizes": [1, 100], "runs": 3, "horizon": 20_000, "seed": 5}
-    return measure_gaps_by_copies(FOUR, 2, LAW, **options).assign(sources="Table 1")
+    return page.measure_gaps_by_copies(FOUR, 2, LAW, **options).assign(sources="Table 1")
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +46,11 @@ def true():
     return page.Results(
         instances=instances((3, 1), (4, 2)),
         stuck=1 - one / sets.relaxed_problem(FOUR, 2).bound,
-        alike=measure_alike_gaps(FOUR.subset(slice(0, 1)), 0.4, (5, 15)),
+        alike=page.measure_alike_gaps(FOUR.subset(slice(0, 1)), 0.4, (5, 15)),
         copies=gaps(),
-        lasting=float(select_lasting_gaps(measure_random_set_gaps(5, 40, seed=3)).random.mean()),
+        lasting=float(
+            page.select_lasting_gaps(page.measure_random_set_gaps(5, 40, seed=3)).random.mean()
+        ),
     )
 
 
@@ -89,7 +84,7 @@ def test_verdicts_of_the_document(true):
 
 
 def test_equal_sources_sentence_follows_gap(true):
-    four_types = replace(true, alike=measure_alike_gaps(FOUR, 2, (5, 15)))
+    four_types = replace(true, alike=page.measure_alike_gaps(FOUR, 2, (5, 15)))
     contexts = [
         {row.id: add_words(row).context for row in page.claims(r)} for r in (true, four_types)
     ]
@@ -108,7 +103,7 @@ def gap_curves(content="random", last=(1e-5, 2e-5)):
 
 
 def test_equal_starts_keep_one_copys_gap():
-    study = measure_random_set_gaps(5, 40, seed=3)
+    study = page.measure_random_set_gaps(5, 40, seed=3)
     assert study.instance.tolist() == list(range(5))
     for row in study[study.exact].itertuples():
         sources, budget = random_set(row.instance, seed=3)
@@ -119,7 +114,7 @@ def test_equal_starts_keep_one_copys_gap():
 
 
 def test_table_1_gap_by_content():
-    gaps = measure_gaps_by_copies(
+    gaps = page.measure_gaps_by_copies(
         four_sources(), 2, Utility("exponential"),
         sizes=[1, 50], random_sizes=[1, 30], runs=3, horizon=1500, seed=5,
     )  # fmt: skip
@@ -136,11 +131,11 @@ def test_table_1_gap_by_content():
 
 
 def test_gap_closes_with_every_curve():
-    assert gap_closes(gap_curves())
-    assert not gap_closes(gap_curves(last=(0.001, 0.02)))
+    assert page.gap_closes(gap_curves())
+    assert not page.gap_closes(gap_curves(last=(0.001, 0.02)))
     expected = gap_curves("expected", last=(0.09, 0.1))
-    assert gap_closes(pd.concat([gap_curves(), expected]))
-    assert not gap_closes(
+    assert page.gap_closes(pd.concat([gap_curves(), expected]))
+    assert not page.gap_closes(
         pd.concat([gap_curves(), gap_curves(last=(0.09, 0.1)).assign(sources="B")])
     )
 

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Arrivals, compare, four_sources
-from book.ephemeral.shared import (
-    read_compared_sources,
-    read_counted_sources,
-    read_few_sources,
-    read_sources,
-    tabulate_runs,
-)
+from book.ephemeral import shared
 from scorecard.running.runner import make_rerun_job
 
 HEAD = "name,arrival_rate,mean_utility,decay_rate"
@@ -33,18 +27,18 @@ def table(tmp_path):
 def test_unequal_costs_refused_by_name(table):
     path = table(3, [1, 1.0, 2.5])
     with pytest.raises(ValueError, match=r"my\.csv: cost .*'feed 2'"):
-        read_counted_sources(path)
-    assert len(read_counted_sources(table(3, [1, 1, 1]))) == 3
-    assert read_counted_sources(table(2), 0.5).period == 0.5
+        shared.read_counted_sources(path)
+    assert len(shared.read_counted_sources(table(3, [1, 1, 1]))) == 3
+    assert shared.read_counted_sources(table(2), 0.5).period == 0.5
 
 
 @pytest.mark.parametrize(
     ("read", "taken", "refused", "said"),
     [
-        (read_sources, (1, 1000), (1001, 100_000), "1 to 1,000 sources on this page, got 1"),
-        (read_counted_sources, (1, 24), (25, 1000), "1 to 24 sources on this page, got "),
-        (read_compared_sources, (2, 24), (1, 25), "2 to 24 sources on this page, got "),
-        (read_few_sources, (2, 5), (1, 6), "2 to 5 sources on this page, got"),
+        (shared.read_sources, (1, 1000), (1001, 100_000), "1 to 1,000 sources on this page, got 1"),
+        (shared.read_counted_sources, (1, 24), (25, 1000), "1 to 24 sources on this page, got "),
+        (shared.read_compared_sources, (2, 24), (1, 25), "2 to 24 sources on this page, got "),
+        (shared.read_few_sources, (2, 5), (1, 6), "2 to 5 sources on this page, got"),
     ],
 )
 def test_wrong_number_of_sources_refused(table, read, taken, refused, said):
@@ -59,20 +53,20 @@ def test_huge_contents_refused(tmp_path, rate):
     path = tmp_path / "huge.csv"
     path.write_text(f"{HEAD}\nsmall,1,1,0.5\nhuge,{rate},5,0.5\n")
     with pytest.raises(ValueError, match="'huge'"):
-        read_sources(path)
+        shared.read_sources(path)
 
 
 def test_costs_read_where_used(table):
-    assert read_sources(table(3, [1, 2, 3])).cost.tolist() == [1, 2, 3]
+    assert shared.read_sources(table(3, [1, 2, 3])).cost.tolist() == [1, 2, 3]
 
 
 def test_empty_sources_refused(tmp_path):
     path = tmp_path / "silent.csv"
     path.write_text(f"{HEAD}\na,0,1,0.5\nb,3,0,0.5\n")
     with pytest.raises(ValueError, match="both be above 0 for one source at least"):
-        read_sources(path)
+        shared.read_sources(path)
     path.write_text(f"{HEAD}\na,0,1,0.5\nb,3,1,0.5\n")
-    assert len(read_sources(path)) == 2
+    assert len(shared.read_sources(path)) == 2
 
 
 def test_incommensurable_ages_refused_early(tmp_path):
@@ -92,7 +86,7 @@ def test_every_run_is_a_row():
         law: compare(arrivals, ["whittle", "round-robin"], 1, 30, runs, rng)
         for law, runs in (("few", 2), ("many", 3))
     }
-    rows = tabulate_runs(plays, "law").set_index(["law", "replication", "policy"]).reward
+    rows = shared.tabulate_runs(plays, "law").set_index(["law", "replication", "policy"]).reward
     expected = {
         (law, number, policy): reward
         for law, play in plays.items()

@@ -18,21 +18,6 @@ from analysis.ephemeral.stochastic.values import (
 )
 from analysis.ephemeral.theory.formula import printed_eta
 from book.ephemeral import stochastic_index as page
-from book.ephemeral.stochastic_index import (
-    Results,
-    claims,
-    closed_form_deviation,
-    collect_deviation_values,
-    collect_policy_values,
-    find_best_threshold,
-    follow_threshold,
-    mark_crawled,
-    measure_value_shape,
-    printed_average_reward,
-    simulate_discounted_reward,
-    solve_printed_average,
-    tabulate_policy_rewards,
-)
 from scorecard.verdicts import add_words
 from tests.support import assert_all_turn, verdicts
 
@@ -58,7 +43,7 @@ def results():
     discounted = {d: discounted_random_value(source, subsidy, d) for d in (0.5, 0.9)}
     level = source.state[discounted[0.9].policy == 1][0]
     runs = content.reshape(-1, 100)
-    played = simulate_discounted_reward(runs, alpha, level, 0.5 * u_star, subsidy, 0.9)
+    played = page.simulate_discounted_reward(runs, alpha, level, 0.5 * u_star, subsidy, 0.9)
     value = float(np.interp(0.5 * u_star, source.state, discounted[0.9].values))
     costly = random_source(replace(one, cost=[2.0]), 0, Utility(), points=150)
     arms = {250.0: one, 0.5: replace(one, arrival_rate=[0.5])}
@@ -70,7 +55,7 @@ def results():
     simulated = pd.DataFrame(
         {"simulated": [d.value for d in drawn], "half-width": [d.half_width for d in drawn]}, at
     )
-    return Results(
+    return page.Results(
         law="exponential",
         source=source,
         costly=costly,
@@ -81,22 +66,22 @@ def results():
         solutions=solutions(source, subsidy, average.gain),
         discounted=discounted,
         played=(value, played),
-        crawls=follow_threshold(content[:5000], alpha, threshold),
+        crawls=page.follow_threshold(content[:5000], alpha, threshold),
         eta=float(printed_eta(one, [threshold])[0]),
         betas=pd.DataFrame({
-            "beta as printed": [printed_average_reward(alpha, u_star, subsidy, 3)],
+            "beta as printed": [page.printed_average_reward(alpha, u_star, subsidy, 3)],
             "beta": average.gain,
         }),
         check=checked(curves[250.0][0], simulated),
         curves=curves,
         grid=GRID,
-        deviation={r: closed_form_deviation(arms[r], curves[r], GRID) for r in arms},
+        deviation={r: page.closed_form_deviation(arms[r], curves[r], GRID) for r in arms},
         scale=one.u_star,
     )  # fmt: skip
 
 
 def solutions(source, subsidy, gain):
-    return pd.DataFrame([solve_printed_average(source, subsidy, f * gain) for f in (1.0, 1.1)])
+    return pd.DataFrame([page.solve_printed_average(source, subsidy, f * gain) for f in (1.0, 1.1)])
 
 
 def checked(curve, simulated):
@@ -135,15 +120,15 @@ def with_fluid_content(found):
     source = NEARLY_FLUID.sources
     content = NEARLY_FLUID.sample(400, np.random.default_rng(2))[0]
     alpha, u_star = float(source.alpha[0]), float(source.u_star[0])
-    crawls = follow_threshold(content, alpha, float(0.99 * source.state_at_age([2])[0]))
+    crawls = page.follow_threshold(content, alpha, float(0.99 * source.state_at_age([2])[0]))
     curve = stochastic_index(source, 0, Utility("deterministic"), tolerance=0.01)
     subsidy = float(np.interp(0.99 * source.state_at_age([2])[0], curve.state, curve.index))
     lattice = random_source(source, 0, Utility("deterministic"), points=150)
     betas = pd.DataFrame({
-        "beta as printed": [printed_average_reward(alpha, u_star, subsidy, 2)],
+        "beta as printed": [page.printed_average_reward(alpha, u_star, subsidy, 2)],
         "beta": average_random_value(lattice, subsidy).gain,
     })  # fmt: skip
-    off = closed_form_deviation(source, [curve], GRID)
+    off = page.closed_form_deviation(source, [curve], GRID)
     curves = {rate: [curve] for rate in found.curves}
     deviation = dict.fromkeys(found.deviation, off)
     return replace(
@@ -174,7 +159,9 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
     one, content, source = busy_source()
     alpha, u_star = float(one.alpha[0]), float(one.u_star[0])
     runs, subsidy = content.reshape(-1, 100), true.subsidy
-    other_discount = simulate_discounted_reward(runs, alpha, 200.0, 0.5 * u_star, subsidy, 0.89)
+    other_discount = page.simulate_discounted_reward(
+        runs, alpha, 200.0, 0.5 * u_star, subsidy, 0.89
+    )
     falling = {
         rate: [replace(curve, index=curve.index[::-1]) for curve in curves]
         for rate, curves in true.curves.items()
@@ -182,7 +169,7 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
     curve = true.curves[250.0][0]
     closed = replace(curve, index=whittle_index(one, curve.state[:, None])[:, 0])
     assert_all_turn(
-        claims,
+        page.claims,
         true,
         {
             "another discount": replace(true, played=(true.played[0], other_discount)),
@@ -200,7 +187,7 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
                 true, monkeypatch
             ),
             "the sum begins an epoch later": replace(
-                true, crawls=follow_threshold(content[:5000], alpha, 240.0, first=1)
+                true, crawls=page.follow_threshold(content[:5000], alpha, 240.0, first=1)
             ),
             "fluid content": with_fluid_content(true),
             "the closed form on the lattice": replace(true, check=checked(closed, true.check)),
@@ -215,7 +202,7 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
 
 
 def test_verdicts_of_the_document():
-    found = verdicts(claims(results()))
+    found = verdicts(page.claims(results()))
     false = ("A-r-s7-same", "A-r-lem5b", "A-r-lem5b-const", "A-r-s7-indexable-proof")
     assert {found[id] for id in false} == {"does not hold"}
     under = ("A-r-s7-argmax", "A-r-eq21", "A-r-s7-eq12", "A-r-s7-unique")
@@ -229,25 +216,25 @@ def test_only_optimal_beta_integrates_to_zero():
     _, _, source = busy_source()
     gain = results().average.gain
     for factor in (1.0, 1.05, 1.5):
-        solved = solve_printed_average(source, results().subsidy, factor * gain)
+        solved = page.solve_printed_average(source, results().subsidy, factor * gain)
         assert solved["residual of (21)"] < 1e-9 * gain
         assert (abs(solved["integral of V"]) < 1e-6 * gain) == (factor == 1.0)
 
 
 def test_best_threshold_starts_crawling():
     found = results()
-    crawled = mark_crawled(found.source, found.average.bias, found.subsidy)
+    crawled = page.mark_crawled(found.source, found.average.bias, found.subsidy)
     np.testing.assert_array_equal(crawled, found.average.policy)
     edge = found.source.state[crawled == 1][0]
     step = found.source.state[1] + found.busiest[0].state[1]
-    assert abs(find_best_threshold(found.busiest[0], found.subsidy) - edge) <= step
+    assert abs(page.find_best_threshold(found.busiest[0], found.subsidy) - edge) <= step
 
 
 def test_constant_crawls_earn_discounted_content():
     content = np.array([[1.0, 2.0, 4.0], [3.0, 0.0, 8.0]])
-    found = simulate_discounted_reward(content, 0.5, 0.0, 7.0, 100.0, 0.5)
+    found = page.simulate_discounted_reward(content, 0.5, 0.0, 7.0, 100.0, 0.5)
     assert found.value == pytest.approx(np.mean([7 + 0.5 + 0.5, 7 + 1.5 + 0.0]))
-    waits = simulate_discounted_reward(content, 0.5, 1e9, 7.0, 100.0, 0.5)
+    waits = page.simulate_discounted_reward(content, 0.5, 1e9, 7.0, 100.0, 0.5)
     assert waits.interval == pytest.approx((175.0, 175.0))
 
 
@@ -257,7 +244,7 @@ def test_control_has_exact_reward():
         Arrivals(arms), {"greedy": "greedy", "index": "whittle"}, 1, 200, 3,
         np.random.default_rng(3),
     )  # fmt: skip
-    table = tabulate_policy_rewards({250.0: play}, {250.0: 300.0}, {250.0: 260.0}).set_index(
+    table = page.tabulate_policy_rewards({250.0: play}, {250.0: 300.0}, {250.0: 260.0}).set_index(
         "policy"
     )
     assert table.loc["greedy", ["reward", "half_width"]].tolist() == [260.0, 0.0]
@@ -274,14 +261,14 @@ def test_losses_against_index_smallest_rate():
         for place, rate in enumerate((250.0, 0.5))
         for policy, rewards in earned.items()
     ]
-    said = collect_policy_values(pd.DataFrame(rows, columns=["rate", "policy", "reward"]))
+    said = page.collect_policy_values(pd.DataFrame(rows, columns=["rate", "policy", "reward"]))
     assert said == pytest.approx({"most-gained": 0.25, "letter": 0.25, "blind": 0.5, "rarest": 0.5})
 
 
 def test_largest_rate_deviation_to_limit():
     busy, rare = np.array([[-0.1, 0.05, 0.2, 9.0]]), np.array([[np.nan, -0.5, 0.6, 0.7]])
     deviation = {250.0: busy, 5.0: 100 * busy, 0.5: rare}
-    said = collect_deviation_values(deviation, np.array([0.4, 0.9, 1.0, 1.1]), [1e-4, 3e-4])
+    said = page.collect_deviation_values(deviation, np.array([0.4, 0.9, 1.0, 1.1]), [1e-4, 3e-4])
     assert list(said.values()) == [0.2, 0.1, 0.9, -0.5, 0.7, 3e-4, 2]
 
 
@@ -302,7 +289,7 @@ def test_numerical_verdict_follows_simulation():
     closed = replace(curve, index=whittle_index(one, curve.state[:, None])[:, 0])
     wrong = replace(true, check=checked(closed, true.check))
     words = [
-        add_words({row.id: row for row in claims(r)}["A-s-dev-numerics"]).context
+        add_words({row.id: row for row in page.claims(r)}["A-s-dev-numerics"]).context
         for r in (true, wrong)
     ]
     assert "which agrees with simulated" in words[0]
@@ -310,7 +297,7 @@ def test_numerical_verdict_follows_simulation():
 
 
 def test_value_shape_follows_lemma_5():
-    shape = measure_value_shape(results())
+    shape = page.measure_value_shape(results())
     assert 0 < shape["smallest slope"] < shape["largest slope"] <= 1 + 1e-9
     assert shape["least second difference"] > -1e-6
 
@@ -320,7 +307,7 @@ def test_fluid_content_has_fixed_gap():
     threshold = float(0.99 * source.state_at_age([2])[0])
     u, alpha = float(source.u[0]), float(source.alpha[0])
     content = NEARLY_FLUID.sample(60, np.random.default_rng(1))[0]
-    crawls = follow_threshold(content, alpha, threshold)
+    crawls = page.follow_threshold(content, alpha, threshold)
     assert (crawls.gap == 2).all()
     np.testing.assert_allclose(crawls.content, u * (1 + alpha), rtol=0.03)
     np.testing.assert_allclose(crawls.printed, u * alpha * (1 + alpha), rtol=0.03)
@@ -330,16 +317,16 @@ def test_corrected_sum_equals_content():
     arrivals = Arrivals(Sources([5.0], [1.0], [0.7]))
     content = arrivals.sample(300, np.random.default_rng(2))[0]
     alpha = float(np.exp(-0.7))
-    right = follow_threshold(content, alpha, 6.0, first=1)
+    right = page.follow_threshold(content, alpha, 6.0, first=1)
     np.testing.assert_allclose(right.content, right.printed)
-    printed = follow_threshold(content, alpha, 6.0)
+    printed = page.follow_threshold(content, alpha, 6.0)
     np.testing.assert_array_equal(printed.content, right.content)
     assert not np.isclose(printed.content, printed.printed).any()
     assert right.gap.nunique() > 1
 
 
 def test_printed_reward_of_fluid_cycle():
-    assert printed_average_reward(0.5, 8.0, 1.0, 3) == pytest.approx((1 + 1 + 7) / 3)
+    assert page.printed_average_reward(0.5, 8.0, 1.0, 3) == pytest.approx((1 + 1 + 7) / 3)
 
 
 def test_deviation_is_ratio():
@@ -348,7 +335,7 @@ def test_deviation_is_ratio():
         StochasticIndex(grid, 0.5 * grid + 1, -grid, grid, 0.0)
         for grid in np.linspace(0, 2, 50)[:, None].repeat(4, axis=1).T * arms.u_star[:, None]
     ]
-    deviation = closed_form_deviation(arms, curves, np.array([0.5, 1.0, 50.0]))
+    deviation = page.closed_form_deviation(arms, curves, np.array([0.5, 1.0, 50.0]))
     assert deviation.shape == (4, 3)
     content = 0.5 * arms.u_star
     one = whittle_index(arms, content) / (0.5 * content + 1) - 1

@@ -7,7 +7,6 @@ from analysis.ephemeral import four_sources, timetable
 from analysis.ephemeral.instances import even_decay_sources
 from book.ephemeral import many_copies as copies
 from book.ephemeral import timetable as page
-from book.ephemeral.many_copies import collect_loss_values
 
 
 def test_index_loses_more_than_timetable():
@@ -51,7 +50,7 @@ def test_blocks_fill_the_line():
 
 def test_copies_earn_bound_index_less():
     frame = copies.compute_losses([1, 13], 12, seed=1)
-    found = collect_loss_values(frame)
+    found = copies.collect_loss_values(frame)
     assert found["exact"] == found["sets"] == 12
     assert found["index-exact"] < 12
     assert frame[frame.copies == 1]["two-level"].max() > 1e-3

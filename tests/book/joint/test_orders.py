@@ -6,7 +6,6 @@ import pytest
 from analysis.ephemeral import Sources, four_sources
 from analysis.joint import Engine, phase_bound
 from book.joint import orders as page
-from book.joint.orders import claims
 from tests.support import verdicts
 
 PLAN = page.Plan(horizon=30, warm_up=10, replications=2, seed=3)
@@ -24,7 +23,7 @@ def frame():
 def true(frame):
     best = page.estimate_means(frame, ["policy", "order"])["reward"].max()
     bound = phase_bound(four_sources(), 1, Engine(350.0, 1)).bound
-    return claims(page.check_small_system(best, bound, 3000, 1))
+    return page.claims(page.check_small_system(best, bound, 3000, 1))
 
 
 def test_announced_work_is_done(true):
@@ -46,12 +45,12 @@ def test_other_model_leaves_it_open(true, monkeypatch, fault):
         return right(sources, engine, *given, **options)
 
     monkeypatch.setattr(page, "simulate_engine", wrong)
-    falsified = verdicts(claims(page.check_small_system(0.0, 1.0, 3000, 1)))
+    falsified = verdicts(page.claims(page.check_small_system(0.0, 1.0, 3000, 1)))
     assert falsified == {"A-r-intro-engine": "open", "A-r-fut-engine": "open"}
 
 
 def test_beaten_bound_leaves_it_open():
-    falsified = verdicts(claims(page.check_small_system(180.0, 170.0, 3000, 1)))
+    falsified = verdicts(page.claims(page.check_small_system(180.0, 170.0, 3000, 1)))
     assert falsified == {"A-r-intro-engine": "open", "A-r-fut-engine": "open"}
 
 

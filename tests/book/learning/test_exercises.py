@@ -6,11 +6,11 @@ import pytest
 from analysis.ephemeral.optimum.static import random_reward
 from analysis.ephemeral.sources import four_sources
 from analysis.learning.scheme.thresholds import soft_threshold_value
-from book.learning.exercises import compare_units, find_one_crawl_kappa, least_lifetimes
+from book.learning import exercises
 
 
 def test_no_learner_depends_on_unit():
-    assert (compare_units(200).to_numpy() == 100).all()
+    assert (exercises.compare_units(200).to_numpy() == 100).all()
 
 
 def test_flat_logit_crawls_every_other_epoch():
@@ -22,7 +22,7 @@ def test_flat_logit_crawls_every_other_epoch():
 
 def test_upper_bounds_crawl_one_source():
     sources = four_sources()
-    kappa, reward = find_one_crawl_kappa(sources)
+    kappa, reward = exercises.find_one_crawl_kappa(sources)
     found = soft_threshold_value(sources, sources.u_star, kappa)
     assert found.engaged == pytest.approx(1, abs=1e-9)
     assert reward < random_reward(sources, np.full(4, 0.25))
@@ -30,7 +30,7 @@ def test_upper_bounds_crawl_one_source():
 
 def test_lifetimes_are_least():
     sources = four_sources()
-    ages = least_lifetimes(sources)
+    ages = exercises.least_lifetimes(sources)
     assert (sources.alpha**ages <= 0.01).all()
     assert (sources.alpha ** (ages - 1) > 0.01).all()
     assert ages.dtype == np.int64

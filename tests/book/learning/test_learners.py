@@ -13,7 +13,6 @@ from analysis.ephemeral.sources import four_sources
 from analysis.learning.comparison import LearningCurves, compare_learners
 from analysis.learning.hard_cases import CASES, INFORMED, LEARNERS
 from book.learning import learners as page
-from book.learning.learners import claims
 from tests.support import assert_turns, verdicts
 
 
@@ -56,8 +55,8 @@ def test_adaptive_verdict_follows_loss(monkeypatch):
 
     monkeypatch.setattr(page, "list_learners", two)
     true = page.compare_by_budget(four_sources(), [1], horizon=2000, replications=4, seed=1)
-    assert verdicts(claims(true)) == {"A-r-fut-adaptive": "done"}
-    assert_turns(claims, (true,), ({1: {ucb: true[1][blind]}},), ["A-r-fut-adaptive"])
+    assert verdicts(page.claims(true)) == {"A-r-fut-adaptive": "done"}
+    assert_turns(page.claims, (true,), ({1: {ucb: true[1][blind]}},), ["A-r-fut-adaptive"])
 
 
 def test_leader_follows_losses():

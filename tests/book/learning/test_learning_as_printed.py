@@ -14,7 +14,6 @@ from analysis.learning.environment import mean_content
 from analysis.learning.scheme.lspe import Lspe, LspeOptions
 from analysis.learning.scheme.thresholds import best_soft_thresholds, soft_threshold_value
 from book.learning import learning_as_printed as page
-from book.learning.learning_as_printed import claims, mean_reward
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 FOUR = four_sources()
@@ -112,18 +111,18 @@ def falsified(patch):
 def test_verdicts_turn_on_falsified_models(monkeypatch):
     # The conditions of the last two stand in words alone: no predicate decides them.
     stands = {"B-cause-2", "B-t1-no-xi"}
-    assert_all_turn(claims, results(), falsified(monkeypatch), stands=stands)
+    assert_all_turn(page.claims, results(), falsified(monkeypatch), stands=stands)
 
 
 def test_numbers_turn_with_state_unit():
     true = results()
     raw = scaled(true.runs["with both cures"], 2.0)
     wrong = replace(true, runs={**true.runs, "with both cures": raw})
-    assert_turns(claims, true, wrong, ["B-160", "B-one-arm"])
+    assert_turns(page.claims, true, wrong, ["B-160", "B-one-arm"])
 
 
 def test_verdicts_of_the_document():
-    found = verdicts(claims(results()))
+    found = verdicts(page.claims(results()))
     assert found["B-160"] in ("matches under", "within the interval", "not determined", "differs")
     assert found["B-283"] == "not determined"
     assert found["B-cause-1"] == "does not hold"
@@ -200,8 +199,8 @@ def test_diverged_curves_have_no_reward():
     none = LearningCurves(
         np.empty((0, 5)), np.empty(0), np.empty((0, 5)), np.empty((0, 4)), ((0, 1),), np.ones(5)
     )
-    assert np.isnan(mean_reward(none))
-    assert mean_reward(scaled(results().runs["with both cures"], 1.0)) == pytest.approx(
+    assert np.isnan(page.mean_reward(none))
+    assert page.mean_reward(scaled(results().runs["with both cures"], 1.0)) == pytest.approx(
         results().runs["with both cures"].expected.mean()
     )
 

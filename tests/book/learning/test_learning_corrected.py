@@ -10,7 +10,6 @@ from analysis.ephemeral import Sources, four_sources, long_run_cycle
 from analysis.learning.scheme.chains import FrozenPolicy
 from analysis.learning.scheme.lspe import LspeOptions
 from book.learning import learning_corrected as page
-from book.learning.learning_corrected import claims
 from tests.support import assert_all_turn, verdicts
 
 FOUR = four_sources()
@@ -34,8 +33,8 @@ def test_verdict_turns_without_budget():
     drawn = experiment().play(1, page.ZERO).engaged
     alone = experiment(options=replace(OPTIONS, selection="independent"))
     free = alone.play(1, page.ZERO).engaged
-    assert verdicts(claims(drawn, 1)) == {"B-online-choice": "holds under"}
-    assert_all_turn(claims, (drawn, 1), {"each source on its own": (free, 1)})
+    assert verdicts(page.claims(drawn, 1)) == {"B-online-choice": "holds under"}
+    assert_all_turn(page.claims, (drawn, 1), {"each source on its own": (free, 1)})
 
 
 def test_variants_share_cached_draws():

@@ -20,7 +20,6 @@ from analysis.learning.scheme.equations import features
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import soft_threshold_value, whittle_threshold
 from book.learning import learning_scheme as page
-from book.learning import learning_scheme as says
 from tests.support import assert_all_turn, verdicts
 
 FOUR = four_sources()
@@ -300,7 +299,7 @@ def true():
 def test_verdicts_turn_on_falsified_models(monkeypatch):
     # The conditions of the last stand in words alone: no predicate decides them.
     assert_all_turn(
-        says.claims,
+        page.claims,
         true(),
         falsified(monkeypatch),
         overwritten(),
@@ -311,15 +310,15 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
 
 
 def test_program_numbers_turn_too(monkeypatch):
-    right = verdicts(says.claims(*true()))
-    wrong = verdicts(says.claims(*falsified(monkeypatch)["other forms"]))
+    right = verdicts(page.claims(*true()))
+    wrong = verdicts(page.claims(*falsified(monkeypatch)["other forms"]))
     rows = ("B-steps-example", "B-T-form", "B-phi-form")
     assert [right[row] for row in rows] == ["used", "holds under", "used"]
     assert [wrong[row] for row in rows] == ["differs", "does not hold", "used"]
 
 
 def test_verdicts_of_the_document():
-    found = verdicts(says.claims(*true()))
+    found = verdicts(page.claims(*true()))
     slip = {found[row] for row in ("B-eq6", "B-J", "B-alg-eta", "B-alg-b")}
     assert slip == {"does not hold"}
     assert found["B-eq7"] == found["B-eq9"] == found["B-eq5"] == found["B-u-i"] == "holds"
@@ -332,7 +331,7 @@ def test_verdicts_of_the_document():
 
 
 def test_years_read_from_print():
-    assert says.read_source_years() == YEARS
+    assert page.read_source_years() == YEARS
 
 
 def test_remaining_interest_is_exponential():

@@ -4,20 +4,12 @@ import pytest
 
 from analysis.restarts import evaluate_scores, index_scores, solve_joint, whittle_index
 from analysis.restarts.instances import SLIDE_DISCOUNT, one_step, slide_arm
-from book.restarts.exercises import (
-    QUOTED,
-    compute_shock_ratios,
-    index_of_sure_wear,
-    make_sensor_machines,
-    make_trap,
-    make_two_machines,
-    saves_like_wear,
-)
+from book.restarts import exercises
 
 
 def test_index_repairs_wrong_machine():
     """By hand: the optimum leaves the first machine worn, at a cost of 1.2 from epoch 1 on."""
-    two = make_two_machines()
+    two = exercises.make_two_machines()
     assert solve_joint(two).values[0, 0] == pytest.approx(1.2 * SLIDE_DISCOUNT)
     assert evaluate_scores(two, index_scores(two)).values[0, 0] > 2
     first, second = index_scores(two)
@@ -27,7 +19,7 @@ def test_index_repairs_wrong_machine():
 
 def test_trap_arms_not_monotone():
     """By hand: 2 for the repair of one of the two that fail, in turns, and 1 for the middle."""
-    bandit = make_trap()
+    bandit = exercises.make_trap()
     scores = index_scores(bandit)
     assert not bandit.arms[0].stochastically_monotone
     assert (scores[0][:-1] < scores[0][1:]).all()
@@ -36,22 +28,22 @@ def test_trap_arms_not_monotone():
 
 
 def test_shock_ties_keep_likely_failure():
-    ratios = compute_shock_ratios(4)
+    ratios = exercises.compute_shock_ratios(4)
     assert ratios.rule.to_numpy() == pytest.approx(ratios.best.to_numpy(), abs=1e-4)
     assert (ratios.lower < 99.9).any()
 
 
 def test_wear_sentence_turns_with_medians():
-    medians = dict(zip(QUOTED, (1.0, 2.0, 2.0, 1.0), strict=True))
-    assert saves_like_wear(medians)
-    for cell in QUOTED[1], QUOTED[3]:
-        assert not saves_like_wear(medians | {cell: 3.0 - medians[cell]})
-    assert not saves_like_wear({QUOTED[0]: 1.0})
+    medians = dict(zip(exercises.QUOTED, (1.0, 2.0, 2.0, 1.0), strict=True))
+    assert exercises.saves_like_wear(medians)
+    for cell in exercises.QUOTED[1], exercises.QUOTED[3]:
+        assert not exercises.saves_like_wear(medians | {cell: 3.0 - medians[cell]})
+    assert not exercises.saves_like_wear({exercises.QUOTED[0]: 1.0})
 
 
 def test_warning_alone_not_urgent():
     warned, sudden = (
-        whittle_index(arm, 0.95, method="definition") for arm in make_sensor_machines()
+        whittle_index(arm, 0.95, method="definition") for arm in exercises.make_sensor_machines()
     )
     new, at_risk, failed = warned.index
     assert at_risk == pytest.approx(new)
@@ -61,4 +53,6 @@ def test_warning_alone_not_urgent():
 @pytest.mark.parametrize("discount", [0.3, 0.9, 0.99])
 def test_sure_wear_has_closed_form(discount):
     arm = slide_arm(one_step(6, 0.0))
-    assert index_of_sure_wear(arm, discount) == pytest.approx(whittle_index(arm, discount).index)
+    assert exercises.index_of_sure_wear(arm, discount) == pytest.approx(
+        whittle_index(arm, discount).index
+    )

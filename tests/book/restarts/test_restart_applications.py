@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.restarts.instances import example_queues
-from book.restarts.restart_applications import claims, tabulate_arms
+from book.restarts import restart_applications as page
 from scorecard.verdicts import add_words
 from tests.support import verdicts
 
@@ -11,7 +11,7 @@ COSTS = {"optimum": 2.0, "index policy": 2.01, "worst state first": 3.0}
 
 
 def test_applications_in_context():
-    found = claims(COSTS, COSTS)
+    found = page.claims(COSTS, COSTS)
     assert set(verdicts(found).values()) == {"context"}
     said = {claim.id: add_words(claim).context for claim in found}
     assert "0.50% above the exact optimum, worst state first 50.0%" in said["C-app-machine"]
@@ -19,7 +19,7 @@ def test_applications_in_context():
 
 def test_arms_table_has_every_law():
     arms = example_queues(4)[:2]
-    table = tabulate_arms(arms, ["trickle", "bursts"], "holding", "sending")
+    table = page.tabulate_arms(arms, ["trickle", "bursts"], "holding", "sending")
     assert len(table) == 2 * (5 + 1)
     row = table.loc[("bursts", "1")]
     assert [row[f"to {y}"] for y in range(5)] == pytest.approx([0, 0.8, 0, 0, 0.2])

@@ -10,7 +10,7 @@ from analysis.restarts.instances import unstructured_arm
 from analysis.restarts.whittle import index
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.restarts.whittle.index import critical_values, restart_level
-from book.restarts.restart_indexability import claims, count_wrong_passive_sets, fixed_time_values
+from book.restarts import restart_indexability as page
 from tests.restarts.support import draw_arm
 from tests.support import assert_all_turn, assert_turns, verdicts
 
@@ -34,12 +34,12 @@ def true():
         ),
         "grid": grid,
         "solved": [solve_subsidised(arms[0], DISCOUNT, s) for s in grid],
-        "readings": count_wrong_passive_sets(arms, DISCOUNT),
+        "readings": page.count_wrong_passive_sets(arms, DISCOUNT),
     }
 
 
 def test_passive_set_does_not_hold(true):
-    found = verdicts(claims(**true))
+    found = verdicts(page.claims(**true))
     assert {id for id, verdict in found.items() if verdict == "does not hold"} == {
         "C-lem-Pi",
         "C-w-formula",
@@ -65,7 +65,7 @@ def test_claims_turn_on_false_models(true, monkeypatch):
         unordered = [certify_indexability(arm, DISCOUNT) for arm in arms]
     paid = [[restart_level(arm, DISCOUNT, -s) for s in true["subsidies"]] for arm in arms[:2]]
     assert_all_turn(
-        claims,
+        page.claims,
         true,
         {
             "the index at another discount": true
@@ -77,7 +77,7 @@ def test_claims_turn_on_false_models(true, monkeypatch):
                 "solved": [solve_subsidised(arms[0], DISCOUNT, -s) for s in true["grid"]],
             },
             "an epoch that does not look ahead": true
-            | {"readings": count_wrong_passive_sets(arms, 1e-6)},
+            | {"readings": page.count_wrong_passive_sets(arms, 1e-6)},
         },
     )
 
@@ -85,14 +85,14 @@ def test_claims_turn_on_false_models(true, monkeypatch):
 def test_index_and_indexability_turn_separately(true):
     arms = [unstructured_arm(4, np.random.default_rng(seed)) for seed in range(2)]
     other = true | {"indices": [whittle_index(arm, 0.5).index for arm in arms]}
-    assert_turns(claims, true, other, {"C-exists"})
+    assert_turns(page.claims, true, other, {"C-exists"})
     paid = [solve_subsidised(arms[0], DISCOUNT, -s) for s in true["grid"]]
-    assert_turns(claims, true, true | {"solved": paid}, {"C-thm-indexable"})
+    assert_turns(page.claims, true, true | {"solved": paid}, {"C-thm-indexable"})
 
 
 def test_passive_sets_need_both_corrections():
     arms = [unstructured_arm(5, np.random.default_rng(seed)) for seed in range(20)]
-    found = count_wrong_passive_sets(arms, 0.9).set_index(["ratio", "level"])
+    found = page.count_wrong_passive_sets(arms, 0.9).set_index(["ratio", "level"])
     assert (found.checked == 20 * 6).all()
     assert found.wrong["stopping times", "corrected"] == 0
     assert found.wrong["stopping times", "printed"] > 0
@@ -102,7 +102,7 @@ def test_passive_sets_need_both_corrections():
 def test_stopping_times_beat_fixed_times():
     for seed in range(30):
         arm = draw_arm(seed, 6)
-        assert (fixed_time_values(arm, 0.9) >= critical_values(arm, 0.9) - 1e-9).all()
+        assert (page.fixed_time_values(arm, 0.9) >= critical_values(arm, 0.9) - 1e-9).all()
 
 
 def test_fixed_times_suffice_for_sure_wear():
@@ -110,4 +110,4 @@ def test_fixed_times_suffice_for_sure_wear():
     kernel = np.eye(4, k=1)
     kernel[-1, -1] = 1
     arm = RestartArm(kernel, np.eye(4)[0], np.array([3.0, 0.0, 2.0, 5.0]), np.ones(4))
-    assert np.allclose(fixed_time_values(arm, 0.9), critical_values(arm, 0.9))
+    assert np.allclose(page.fixed_time_values(arm, 0.9), critical_values(arm, 0.9))

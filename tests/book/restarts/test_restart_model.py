@@ -16,12 +16,7 @@ from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms, unstructured
 from analysis.restarts.systems import exact_costs
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.results import Estimate
-from book.restarts.restart_model import (
-    bound_is_loose,
-    check_single_arms,
-    claims,
-    describe_simulation,
-)
+from book.restarts import restart_model as page
 from tests.support import assert_all_turn, verdicts
 
 
@@ -49,12 +44,12 @@ def true():
         "hundred": hundred,
         "apart": whittle_indices(hundred.arms, SLIDE_DISCOUNT),
         "exact": exact_costs(["lazy-wearing"], seed=2019, instances=4, arms=4, budgets=[1], jobs=1),
-        "checked": check_single_arms(cases(), SLIDE_DISCOUNT),
+        "checked": page.check_single_arms(cases(), SLIDE_DISCOUNT),
     }
 
 
 def test_all_holds_but_the_lowest_index(true):
-    found = verdicts(claims(**true))
+    found = verdicts(page.claims(**true))
     lost = {id for id, verdict in found.items() if verdict == "does not hold"}
     assert lost == {"C-smallest", "C-offline"}
     assert (found["C-3p100"], found["C-decompose"]) == ("matches", "used")
@@ -67,7 +62,7 @@ def test_claims_turn_on_false_models(true, monkeypatch):
         patch.setitem(systems.EXACT, "lowest", systems.EXACT["index_best"])
         highest = exact_costs(["lazy-wearing"], **small)
     assert_all_turn(
-        claims,
+        page.claims,
         true,
         {
             "machines of four states": true
@@ -75,7 +70,7 @@ def test_claims_turn_on_false_models(true, monkeypatch):
             "machines that are alike": true | {"exact": alike},
             "the highest index in the place of the lowest": true | {"exact": highest},
             "arms solved at another penalty": true
-            | {"checked": check_single_arms(cases(wrong=0.5), SLIDE_DISCOUNT)},
+            | {"checked": page.check_single_arms(cases(wrong=0.5), SLIDE_DISCOUNT)},
         },
     )
 
@@ -87,11 +82,11 @@ def test_simulated_cost_matches_equations(true):
 
 def test_bound_loose_on_some_systems(true):
     exact = true["exact"]
-    assert bound_is_loose(exact)
-    assert not bound_is_loose(exact.assign(bound=exact.optimal))
+    assert page.bound_is_loose(exact)
+    assert not page.bound_is_loose(exact.assign(bound=exact.optimal))
 
 
 def test_equal_paths_have_no_interval():
-    assert describe_simulation(Estimate(1.5, 1.5, 1.5, 9)) == "1.5000 on every path"
-    said = describe_simulation(Estimate(1.5, 1.4, 1.6, 9))
+    assert page.describe_simulation(Estimate(1.5, 1.5, 1.5, 9)) == "1.5000 on every path"
+    said = page.describe_simulation(Estimate(1.5, 1.4, 1.6, 9))
     assert said == "1.5000, between 1.4000 and 1.6000 at 99.99%"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from analysis.restarts.systems import exact_costs, myopic_gaps
-from book.restarts.restart_myopic import claims, select_losses, tabulate_savings
-from book.restarts.shared import printed_ticks
+from book.restarts import restart_myopic as page
+from book.restarts import shared
 from scorecard.verdicts import add_words
 from tests.support import assert_turns, verdicts
 
@@ -29,13 +29,13 @@ def true(cells):
         "large": cells.loc[[0] * 100 + [len(cells) - 1] * 30],
         "small": exact_costs(["lazy-simplex"], seed=1, instances=2, arms=3, jobs=1),
         "alike": myopic_gaps(["shock"], BOTH, **SETTING, arms=[10], identical=True),
-        "drawn": (printed_ticks("C-e34-xaxis"), printed_ticks("C-e34-yaxis")),
+        "drawn": (shared.printed_ticks("C-e34-xaxis"), shared.printed_ticks("C-e34-yaxis")),
         "states": 25,
     }
 
 
 def test_range_not_determined(true):
-    found = verdicts(claims(**true))
+    found = verdicts(page.claims(**true))
     assert found["C-e34-lo"] == found["C-e34-hi"] == found["C-e34-split"] == "not determined"
     assert found["C-concl-myopic"] == "context"
     assert found["C-eps-def"] == "context"
@@ -57,11 +57,11 @@ def test_inputs_turn_with_axes(true, cells):
         ({"states": 5}, {"C-e34-X"}),
         ({"large": cells}, {"C-e34-100"}),
     ]:
-        assert_turns(claims, true, true | wrong, rows)
+        assert_turns(page.claims, true, true | wrong, rows)
 
 
 def test_conclusion_counts_computed_systems(true):
-    said = {claim.id: add_words(claim).context for claim in claims(**true)}["C-concl-myopic"]
+    said = {claim.id: add_words(claim).context for claim in page.claims(**true)}["C-concl-myopic"]
     cells = true["cells"]
     assert f"Of {len(cells)} systems" in said
     assert f"better on {(cells.low > 0).sum()} and worse on {(cells.high < 0).sum()}" in said
@@ -70,13 +70,13 @@ def test_conclusion_counts_computed_systems(true):
 
 def test_lost_systems_use_best_ties(true):
     small = true["small"].assign(index_best=[1.0, 1.1, 1.05, 1.0 + 1e-9], myopic=1.0)
-    found = select_losses(small)
+    found = page.select_losses(small)
     assert np.allclose(found.loss, [10, 5])
 
 
 def test_table_has_savings_of_size(cells):
     large = cells[(cells.arms == 75) & (cells.budget == 2)]
-    table = tabulate_savings(large, cells)
+    table = page.tabulate_savings(large, cells)
     assert list(table.index) == ["shock", "one-step"]
     shock = large[large.kernel == "shock"]
     assert table["greatest"]["shock"] == shock.eps.max()

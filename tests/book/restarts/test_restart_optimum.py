@@ -5,8 +5,8 @@ import pytest
 
 from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms
 from analysis.restarts.systems import exact_costs
-from book.restarts.restart_optimum import add_ratios, claims, collect_predicates, compute_bands
-from book.restarts.shared import printed_ticks
+from book.restarts import restart_optimum as page
+from book.restarts import shared
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 POLICIES = ["index", "index_best", "index_worst"]
@@ -18,7 +18,7 @@ def true():
     rng = np.random.default_rng(0)
     exact = exact_costs(kernels, POLICIES, seed=0, instances=3, arms=3, jobs=1)
     return {
-        "systems": add_ratios(exact),
+        "systems": page.add_ratios(exact),
         "instances": 100,
         "arms": slide_arms("one-step", 5, 5, rng),
         "larger": slide_arms("one-step", 1, 10, rng)[0],
@@ -26,12 +26,12 @@ def true():
             name: slide_arms(name, 1, 5, rng)[0].stochastically_monotone for name in kernels
         },
         "discount": SLIDE_DISCOUNT,
-        "drawn": (printed_ticks("C-e12-xaxis"), printed_ticks("C-e12-yaxis")),
+        "drawn": (shared.printed_ticks("C-e12-xaxis"), shared.printed_ticks("C-e12-yaxis")),
     }
 
 
 def test_range_open_at_lower_end(true):
-    found = verdicts(claims(**true))
+    found = verdicts(page.claims(**true))
     assert found["C-close"] == found["C-concl-close"] == "context"
     assert (found["C-e12-lo"], found["C-e12-hi"]) == ("not determined", "matches under")
     assert found["C-alpha-def"] == "context"
@@ -45,11 +45,11 @@ def test_claims_turn_on_false_models(true):
     one = systems[systems.budget == 1]["index"].to_numpy()
     two = systems[systems.budget == 2]
     assert_all_turn(
-        claims,
+        page.claims,
         true,
         {
             "one repair for the index policy, two for the optimum": true
-            | {"systems": add_ratios(two.assign(index=one))},
+            | {"systems": page.add_ratios(two.assign(index=one))},
         },
     )
 
@@ -64,11 +64,13 @@ def test_inputs_turn_with_arms(true):
         ({"monotone": dict.fromkeys(true["monotone"], False)}, {"C-P-structured", "C-P-random"}),
         ({"discount": 0.95}, {"C-beta"}),
     ]:
-        assert_turns(claims, true, true | wrong, rows)
+        assert_turns(page.claims, true, true | wrong, rows)
 
 
 def test_bands_count_below_print(true):
-    bands = compute_bands(add_ratios(true["systems"].assign(index=2 * true["systems"].optimal)))
+    bands = page.compute_bands(
+        page.add_ratios(true["systems"].assign(index=2 * true["systems"].optimal))
+    )
     assert (bands["below 95.5"] == 3).all()
     assert np.allclose(bands["median"], 50)
     assert len(bands) == 4
@@ -76,6 +78,6 @@ def test_bands_count_below_print(true):
 
 def test_tie_predicates_turn(true):
     systems = true["systems"]
-    assert set(collect_predicates(systems).values()) == {True}
+    assert set(page.collect_predicates(systems).values()) == {True}
     tied = systems.assign(alpha_worst=systems.alpha_best, index_best_least=1.0)
-    assert set(collect_predicates(tied).values()) == {False}
+    assert set(page.collect_predicates(tied).values()) == {False}

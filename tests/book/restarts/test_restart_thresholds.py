@@ -13,16 +13,6 @@ from analysis.restarts.instances import (
 from analysis.restarts.whittle.definition import evaluate_policy, least_over_policies
 from analysis.restarts.whittle.threshold import cycle_by_definition
 from book.restarts import restart_thresholds as page
-from book.restarts.restart_thresholds import (
-    claims,
-    compare_cycles,
-    find_best_in_states,
-    find_crossing_state,
-    find_crossings,
-    make_skipping_arm,
-    measure_gaps,
-    tabulate_routes,
-)
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 DISCOUNT = 0.9
@@ -38,13 +28,13 @@ def true():
     monotone = [slide_arm(random_kernel("lazy-simplex", 5, rng)) for _ in range(4)]
     plain = [unstructured_arm(5, rng) for _ in range(4)]
     pairs = [indices(arm, "ratio", "definition") for arm in monotone[:2]]
-    unseen, prices = make_skipping_arm(1.0), np.linspace(-30, 30, 61)
+    unseen, prices = page.make_skipping_arm(1.0), np.linspace(-30, 30, 61)
     roots = [root for _, root in pairs]
     skipped = indices(unseen, "ratio", "closed form", "definition")
-    gaps, same = measure_gaps([*monotone[:2], unseen], DISCOUNT, [*roots, skipped[-1]])
+    gaps, same = page.measure_gaps([*monotone[:2], unseen], DISCOUNT, [*roots, skipped[-1]])
     return {
         "discount": DISCOUNT,
-        "cycles": compare_cycles(monotone[:2] + plain[:2], DISCOUNT),
+        "cycles": page.compare_cycles(monotone[:2] + plain[:2], DISCOUNT),
         "by_condition": [thresholds(arm, DISCOUNT).optimal for arm in monotone],
         "by_chance": [thresholds(arm, DISCOUNT).optimal for arm in plain],
         "best": in_states(monotone + plain, prices),
@@ -57,11 +47,11 @@ def true():
 
 
 def in_states(arms, prices):
-    return np.array([find_best_in_states(thresholds(arm, DISCOUNT), prices) for arm in arms])
+    return np.array([page.find_best_in_states(thresholds(arm, DISCOUNT), prices) for arm in arms])
 
 
 def test_slide_14_holds_others_conditionally(true):
-    found = verdicts(claims(**true))
+    found = verdicts(page.claims(**true))
     assert {id for id, verdict in found.items() if verdict == "holds"} == {
         "C-C-D-N",
         "C-continuous",
@@ -95,13 +85,13 @@ def test_claims_turn_on_false_models(true, monkeypatch):
     prices = np.linspace(-30, 30, 61)
     with monkeypatch.context() as patch:
         patch.setattr(page, "cycle_by_definition", without_its_active_epoch)
-        short = compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
+        short = page.compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
     with monkeypatch.context() as patch:
         patch.setattr(page, "evaluate_policy", at_no_price)
-        free = compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
+        free = page.compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
     myopic = [whittle_index(arm, 0.1, method="ratio").index for arm in monotone[:2]]
     assert_all_turn(
-        claims,
+        page.claims,
         true,
         {
             "a cycle without its active epoch": true | {"cycles": short},
@@ -111,7 +101,7 @@ def test_claims_turn_on_false_models(true, monkeypatch):
             "a price that is paid out": true | {"best": in_states(monotone + plain, -prices)},
             "the ratio at another discount": true | {"ratios": np.array(myopic)},
             "lines at the index of another discount": true
-            | {"gaps": measure_gaps(monotone[:2], DISCOUNT, myopic)[0]},
+            | {"gaps": page.measure_gaps(monotone[:2], DISCOUNT, myopic)[0]},
         },
         # Their conditions stand in words alone: no predicate decides them.
         stands={"C-concl-closed", "C-thm-w", "C-threshold"},
@@ -120,22 +110,22 @@ def test_claims_turn_on_false_models(true, monkeypatch):
 
 def test_cycle_theorems_turn_on_length(true):
     short = true["cycles"].assign(length_sum=true["cycles"].length_sum - 1)
-    assert_turns(claims, true, true | {"cycles": short}, {"C-thm-D", "C-thm-N"})
+    assert_turns(page.claims, true, true | {"cycles": short}, {"C-thm-D", "C-thm-N"})
 
 
 def test_ratio_undefined_in_skipped_state(true):
     _, closed, root = true["skipped"]
     wrong = true | {"skipped": (closed, closed, root)}
-    assert_turns(claims, true, wrong, {"C-thm-w", "C-concl-closed"})
+    assert_turns(page.claims, true, wrong, {"C-thm-w", "C-concl-closed"})
 
 
 def test_best_in_states_costs_least():
     rng = np.random.default_rng(5)
-    arms = [unstructured_arm(5, rng) for _ in range(20)] + [make_skipping_arm(1.0)]
+    arms = [unstructured_arm(5, rng) for _ in range(20)] + [page.make_skipping_arm(1.0)]
     prices = np.linspace(-20, 20, 81)
     for arm in arms:
         lines = thresholds(arm, DISCOUNT)
-        found, costs = find_best_in_states(lines, prices), lines.cost_at(prices)[:, :-1]
+        found, costs = page.find_best_in_states(lines, prices), lines.cost_at(prices)[:, :-1]
         assert found.max() < arm.states
         chosen = np.take_along_axis(costs, found[:, None], axis=1)[:, 0]
         np.testing.assert_allclose(chosen, costs.min(axis=1), atol=1e-9)
@@ -148,7 +138,7 @@ def test_lines_coincide_at_skipped_state(true):
 
 
 def test_reset_thresholds_best_despite_crossings():
-    arm = make_skipping_arm(50.0)
+    arm = page.make_skipping_arm(50.0)
     found = thresholds(arm, DISCOUNT)
     assert np.allclose(found.crossings, [-1.5, 93.5, 2.3, 7.72], atol=1e-3)
     for price in np.linspace(-5, 100, 22):
@@ -160,15 +150,15 @@ def test_reset_thresholds_best_despite_crossings():
 
 def test_unvisited_states_do_not_cross():
     lines = thresholds(slide_arm(shock(5, 0.6)), DISCOUNT)
-    meets = find_crossings(lines, 0)
+    meets = page.find_crossings(lines, 0)
     assert np.isnan(meets[1, 2])
     assert np.isfinite(meets[0, 1])
-    assert find_crossing_state(lines, 1) == 0
-    assert find_crossing_state(lines, 3) == 4
+    assert page.find_crossing_state(lines, 1) == 0
+    assert page.find_crossing_state(lines, 3) == 4
     always = thresholds(slide_arm(random_kernel("lazy-simplex", 5, np.random.default_rng(1))), 0.9)
-    assert [find_crossing_state(always, k) for k in range(5)] == list(range(5))
+    assert [page.find_crossing_state(always, k) for k in range(5)] == list(range(5))
 
 
 def test_undefined_ratio_is_shown():
-    shown = tabulate_routes({"ratio": [-1.5, np.nan], "definition": [-1.5, 2.00004]})
+    shown = page.tabulate_routes({"ratio": [-1.5, np.nan], "definition": [-1.5, 2.00004]})
     assert shown.to_numpy().tolist() == [[-1.5, "0/0"], [-1.5, 2.0]]

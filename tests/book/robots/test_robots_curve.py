@@ -9,7 +9,7 @@ from analysis.robots.curve import ReducedQueue, optimal_sequence
 from analysis.robots.curve.reduced import generate_curves
 from analysis.robots.curve.values import curve_line
 from book.robots import robots_curve as page
-from book.robots.shared import require_checks
+from book.robots import shared
 from tests.support import assert_turns, verdicts
 
 
@@ -30,7 +30,7 @@ def test_conjecture_holds_and_is_proved(found):
     assert verdicts([claim]) == {"D-suspect": "holds under"}
     assert claim.basis == "proved, machine-checked"
     assert claim.proof == "curve-theorem"
-    assert (require_checks(page.list_checks(found))["checked"] == "holds").all()
+    assert (shared.require_checks(page.list_checks(found))["checked"] == "holds").all()
 
 
 def test_shared_line_turns_verdict(monkeypatch, found):
@@ -59,7 +59,7 @@ def test_failed_check_stops_page(found):
         {"shared": replace(found.shared, high=found.shared.low)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"^checks "):
-            require_checks(page.list_checks(replace(found, **wrong)))
+            shared.require_checks(page.list_checks(replace(found, **wrong)))
 
 
 def test_table_weights_within_ranges(found):

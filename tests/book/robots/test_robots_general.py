@@ -9,15 +9,6 @@ from analysis.robots import critical_gamma, general_cost
 from analysis.robots.general.laws import exponential
 from book.robots import exercises
 from book.robots import robots_general as page
-from book.robots.robots_general import (
-    LAWS,
-    count_covering_intervals,
-    make_controlled_case,
-    make_fixed_case,
-    make_sampler,
-    make_service_law,
-    simulate_cases,
-)
 from tests.support import assert_turns, verdicts
 
 TRUE = page.Checks(1e-14, 1e-9, 0, 6, 1e-12, 0.0, 0.0)
@@ -88,10 +79,10 @@ def test_one_fast_beats_two_slow():
     assert (table["cost, fast"] < table["cost, slow"]).all()
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", page.LAWS)
 def test_draws_have_law_moments(law):
-    exact = make_service_law(law, 3.0)
-    drawn = make_sampler(law, 3.0)(np.random.default_rng(1), 400_000)
+    exact = page.make_service_law(law, 3.0)
+    drawn = page.make_sampler(law, 3.0)(np.random.default_rng(1), 400_000)
     assert drawn.mean() == pytest.approx(1.0, abs=0.015)
     assert drawn.var() == pytest.approx(exact.variation, abs=0.15)
 
@@ -99,16 +90,16 @@ def test_draws_have_law_moments(law):
 def test_simulated_costs_match_exact():
     model = {"arrival_rate": 0.12, "capacity": 4, "gamma": 1.2}
     cases = [
-        make_fixed_case("hyper-exponential", variation=3.0, **model),
-        make_controlled_case(10, **model),
+        page.make_fixed_case("hyper-exponential", variation=3.0, **model),
+        page.make_controlled_case(10, **model),
     ]
-    check = simulate_cases(cases, 8, seed=3)
+    check = page.simulate_cases(cases, 8, seed=3)
     assert check["controlled"].tolist() == [False, True]
-    assert count_covering_intervals(check) == 2
+    assert page.count_covering_intervals(check) == 2
     assert (check["half-width"] < 0.1 * check["exact"]).all()
-    assert count_covering_intervals(check.assign(exact=2 * check["exact"])) == 0
+    assert page.count_covering_intervals(check.assign(exact=2 * check["exact"])) == 0
 
 
 def test_wrong_law_is_named():
     with pytest.raises(ValueError, match=r"^law "):
-        make_service_law("uniform", 1.0)
+        page.make_service_law("uniform", 1.0)

@@ -11,7 +11,7 @@ from analysis.robots.curve import ReducedQueue, check, optimal_sequence
 from analysis.robots.curve.growth import newly_addable_boxes
 from analysis.robots.curve.reduced import addable_boxes, generate_curves
 from book.robots import robots_growth as page
-from book.robots.shared import require_checks
+from book.robots import shared
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def found():
 
 
 def test_page_statements_are_checked(found):
-    assert (require_checks(page.list_checks(found))["checked"] == "holds").all()
+    assert (shared.require_checks(page.list_checks(found))["checked"] == "holds").all()
 
 
 def test_failed_check_stops_page(found):
@@ -37,7 +37,7 @@ def test_failed_check_stops_page(found):
         {"convex": replace(found.convex, holds=False)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"^checks "):
-            require_checks(page.list_checks(replace(found, **wrong)))
+            shared.require_checks(page.list_checks(replace(found, **wrong)))
 
 
 @pytest.mark.parametrize(("robots", "capacity", "rate"), [(3, 3, 0.1), (4, 2, 2.0), (2, 5, 8.0)])

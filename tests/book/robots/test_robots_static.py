@@ -10,9 +10,7 @@ from analysis.mdp import stationary_law
 from analysis.robots import mm1k
 from analysis.robots import static_theory as theory
 from book.robots import exercises
-from book.robots import robots_static as module_of_claims
 from book.robots import robots_static as page
-from book.robots.robots_static import claims
 from tests.support import assert_all_turn, verdicts
 
 WRONG = {5: 0.8, 15: 0.5, 50: 0.1, 200: 0.0}
@@ -21,15 +19,13 @@ WRONG = {5: 0.8, 15: 0.5, 50: 0.1, 200: 0.0}
 @pytest.fixture
 def small(monkeypatch):
     """Take a grid that is quick to evaluate."""
-    weights = np.geomspace(0.05, 30, 10)
-    for module in (page, module_of_claims):
-        monkeypatch.setattr(module, "LARGEST", 12)
-        monkeypatch.setattr(module, "WEIGHTS", weights)
-    monkeypatch.setattr(module_of_claims, "CAPACITIES", (2, 5, 8))
+    monkeypatch.setattr(page, "LARGEST", 12)
+    monkeypatch.setattr(page, "WEIGHTS", np.geomspace(0.05, 30, 10))
+    monkeypatch.setattr(page, "CAPACITIES", (2, 5, 8))
 
 
 def test_verdicts_of_the_draft(small):
-    said = verdicts(claims(WRONG, 5.7))
+    said = verdicts(page.claims(WRONG, 5.7))
     wrong = ["D-abs-closed", "D-concl-cost", "D-eq11", "D-eq14", "D-intro-cost", "D-prop2-bound",
              "D-xref"]  # fmt: skip
     assert sorted(id for id, v in said.items() if v == "does not hold") == wrong
@@ -100,14 +96,14 @@ FALSIFIED = {
 @pytest.fixture
 def falsified(monkeypatch):
     """Return the claims of the page with functions of the model replaced, by name."""
-    homes = {"mm1k": mm1k, "theory": theory, "robots_static": module_of_claims}
+    homes = {"mm1k": mm1k, "theory": theory, "robots_static": page}
 
     def said(changes):
         with monkeypatch.context() as patch:
             for name, wrong in changes.items():
                 home, function = name.split(".")
                 patch.setattr(homes[home], function, wrong)
-            return claims(WRONG, 5.7)
+            return page.claims(WRONG, 5.7)
 
     return said
 
