@@ -194,8 +194,7 @@ class IDPolicy:
 
     def __post_init__(self) -> None:
         budget, single = _single(self.sources, self.budget)
-        object.__setattr__(self, "budget", budget)
-        object.__setattr__(self, "single", single)
+        set_fields(self, budget=budget, single=single)
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
@@ -307,8 +306,7 @@ class LPUpdatePolicy:
         reward = np.zeros((len(self.sources), patterns.shape[0]))
         now = np.repeat(age[:, None].astype(float), patterns.shape[0], axis=1)
         for crawled in patterns.T:
-            content = -np.expm1(-self.sources.decay[:, None] * now) * self.sources.u_star[:, None]
-            reward += crawled * content
+            reward += crawled * self.sources.state_at_age(now.T).T
             now = np.where(crawled > 0, 1.0, now + 1.0)
         return reward
 

@@ -4,12 +4,9 @@ Lefortier et al. (reference [15] of the report) choose crawling frequencies f_i 
 fluid formula sum_i f_i u*_i (1 - exp(-mu_i / f_i)), sum_i C_i f_i <= M. With a crawler that acts at
 multiples of T the formula promises too much: a source crawled at frequency f has gaps that are
 whole numbers of periods, and gaps of two neighbouring lengths earn at most the chord of the values
-at whole gaps. What can be carried out: `random_frequencies`, where every
-source is drawn with its own probability at each epoch, so that the reward rate
-p u / (1 - (1 - p) alpha) is concave and the best probabilities are closed-form in one multiplier;
-and fixed lists of crawls, in `analysis.ephemeral.optimum.static`.
-
-*Fixed lists of crawls: what a static policy can do at whole epochs.*
+at whole gaps. What can be carried out: `random_frequencies`, where every source is drawn with its
+own probability at each epoch, so that the reward rate p u / (1 - (1 - p) alpha) is concave and the
+best probabilities are closed-form in one multiplier; and fixed lists of crawls:
 
 * `spread_schedule` meets given frequencies evenly, earliest deadline first; with one crawl an
   epoch every count stays within one of its target, with more the deviation may be larger;
@@ -36,6 +33,7 @@ from analysis.checks import (
     check_integer,
     check_rng,
     check_whole,
+    set_fields,
     shown,
 )
 from analysis.display import brief
@@ -128,8 +126,7 @@ class RandomPolicy:
     frequency: Floats
 
     def __post_init__(self) -> None:
-        frequency = check_array("frequency", self.frequency, 0, 1)
-        object.__setattr__(self, "frequency", read_only(frequency))
+        set_fields(self, frequency=read_only(check_array("frequency", self.frequency, 0, 1)))
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
@@ -217,7 +214,7 @@ class SchedulePolicy:
             raise ValueError(
                 f"schedule must hold truth values of shape (N, epochs), got {shown(self.schedule)}"
             )
-        object.__setattr__(self, "schedule", read_only(schedule))
+        set_fields(self, schedule=read_only(schedule))
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
@@ -282,9 +279,7 @@ def best_periods(sources: Sources, budget: int, longest: int = 12) -> tuple[tupl
     budget = check_whole("budget", budget, 1, len(sources))
     longest = check_integer("longest", longest, 1)
     choices = np.arange(longest + 1)
-    rate = np.zeros((len(sources), longest + 1))
-    for i in range(len(sources)):
-        rate[i, 1:] = sources.u_star[i] * -np.expm1(-sources.decay[i] * choices[1:]) / choices[1:]
+    rate = (sources.state_at_age(choices[:, None]) / np.maximum(choices, 1)[:, None]).T
     load = np.concatenate([[0.0], 1.0 / choices[1:]])
     gaps = np.indices((longest + 1,) * len(sources)).reshape(len(sources), -1)
     light = load[gaps].sum(axis=0) <= budget + 1e-12

@@ -166,9 +166,7 @@ class Register:
         """Set the due ages of entries at the price of a crawl."""
         if self.crawl_price is None:
             return
-        goal = self.limits.goal
-        if goal.size < self.total:
-            goal = np.append(goal, np.full(self.total - goal.size, np.inf))
+        goal = _grow(self.limits.goal, self.total, np.inf)
         limit, decay = entries["limit"].astype(float), entries["decay"].astype(float)
         goal[entries["number"]] = due_ages_of(limit, decay, self.crawl_price)
         self.limits = self.limits._replace(goal=goal, crawl_price=self.crawl_price)
@@ -271,9 +269,7 @@ class Register:
             rate, queue = self._engine
             at_once = queued_sources(sources, rate)
             set_rates(entries, at_once)
-            if len(self._empty) < self.total:
-                new_rows = np.zeros((self.total - len(self._empty), 2))
-                self._empty = np.concatenate([self._empty, new_rows])
+            self._empty = _grow(self._empty, self.total, 0.0)
             limit, fading = at_once.u_star / at_once.cost, fading_per_page(sources, rate)
             self._empty[entries["number"]] = np.stack([limit, fading], axis=1)
             entries["limit"] = limit * np.exp(queue * fading)
@@ -284,8 +280,7 @@ class Register:
         """Store the pages of entries, in the order of their sources, and cap their index."""
         if self._price is None:
             return
-        if self._pages.size < self.total:
-            self._pages = np.append(self._pages, np.zeros(self.total - self._pages.size))
+        self._pages = _grow(self._pages, self.total, 0.0)
         self._pages[entries["number"]] = pages_per_epoch(sources)
         self._set_caps(entries)
 
@@ -293,9 +288,7 @@ class Register:
         """Cap the index of entries at the price."""
         if self._price is None:
             return
-        cap = self.limits.cap
-        if cap.size < self.total:
-            cap = np.append(cap, np.zeros(self.total - cap.size))
+        cap = _grow(self.limits.cap, self.total, 0.0)
         number = entries["number"]
         cap[number] = caps(entries["limit"], entries["decay"], self._pages[number], self._price)
         self.limits = self.limits._replace(cap=cap)
@@ -331,6 +324,13 @@ class Register:
             self._insert(entries, now)
             raise ValueError(f"there is no source {int(np.argmax(marked))} any more")
         return entries
+
+
+def _grow(array: Floats, total: int, missing: float) -> Floats:
+    """Return an array with an entry for each number up to `total`, new ones `missing`."""
+    if len(array) >= total:
+        return array
+    return np.concatenate([array, np.full((total - len(array), *array.shape[1:]), missing)])
 
 
 def checked_engine(index_rate: float | None, queue: int) -> QueuedEngine | None:
