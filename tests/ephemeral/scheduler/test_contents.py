@@ -19,6 +19,7 @@ from analysis.ephemeral.scheduler.contents import (
 )
 from analysis.ephemeral.signals.model import SignalBelief, Signals
 from tests.ephemeral.scheduler.test_core import many_sources
+from tests.ephemeral.scheduler.test_state import saved_arrays
 
 # Observed contents.
 
@@ -267,8 +268,7 @@ def test_spoilt_state_is_refused(tmp_path):
     scheduler, path = played_scheduler(50), tmp_path / "state.npz"
     scheduler.save(path)
     whole = path.read_bytes()
-    with np.load(path) as saved:
-        arrays = {name: saved[name] for name in saved.files if name != "digest"}
+    _, arrays = saved_arrays(path)
     for content in (b"", whole[:-100], whole[: len(whole) // 2], b"PK" + whole[9:]):
         path.write_bytes(content)
         with pytest.raises(ValueError, match="that `save` wrote"):
