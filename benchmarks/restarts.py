@@ -18,7 +18,8 @@ import numpy as np
 from scipy.linalg.lapack import dgetrf
 
 from analysis.bandits import Arm, certify_indexability
-from analysis.restarts import RestartArm, whittle_index, whittle_indices
+from analysis.restarts import RestartArm, elimination, whittle_index, whittle_indices
+from analysis.restarts.bandit import RestartBandit, Scores, index_scores, myopic_scores
 from analysis.restarts.instances import (
     random_walk,
     slide_arm,
@@ -26,9 +27,7 @@ from analysis.restarts.instances import (
     sorted_simplex,
     uniform_wear,
 )
-from analysis.restarts.policies import RestartBandit, Scores, index_scores, myopic_scores
 from analysis.restarts.simulation import simulate
-from analysis.restarts.whittle import elimination
 from benchmarks._timing import best, row
 
 DISCOUNT = 0.9

@@ -18,7 +18,7 @@ from quantecon.markov import DiscreteDP
 from scipy import sparse
 
 from analysis.robots import RobotControl
-from analysis.robots.controlled.queue import uniformised
+from analysis.robots.control import uniformised
 from benchmarks._timing import best, row
 
 try:

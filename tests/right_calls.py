@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import sparse
 
 from analysis import bandits, crawl, ephemeral, joint, learning, mdp, restarts, robots, trace
-from analysis.robots.general.laws import exponential
+from analysis.robots.mg1k import exponential
 
 FACES = {
     "ephemeral": ephemeral.__all__,

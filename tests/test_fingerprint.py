@@ -28,15 +28,15 @@ from analysis.fingerprint import fingerprint, forget
 from analysis.learning import random_sets
 from scorecard.running.runner import compute_result_key
 from scorecard.running.notebooks import all_notebooks
-from analysis.robots.curve import check
+from analysis.robots.curve import growth
 books = all_notebooks()
 
 def certificates():
-    for cached in (forget, random_sets.code_hash.cache_clear, check.code_hash.cache_clear):
+    for cached in (forget, random_sets.code_hash.cache_clear, growth.code_hash.cache_clear):
         cached()
     return {
         "losses": random_sets.code_hash(),
-        "curve": check.code_hash(),
+        "curve": growth.code_hash(),
         "kernel": fingerprint(["analysis.learning.loop"]),
         "learning-trap": compute_result_key(books["learning-trap"], {}),
         "robots-growth": compute_result_key(books["robots-growth"], {}),

@@ -29,7 +29,7 @@ difference of the two is the estimate of the error.
 
 Source: Whittle (1988) for the definition. Gast, Gaujal and Khun (2023) compute the same steps with
 the formula of Sherman and Morrison, in as many operations; the form as an elimination extends that
-of restart arms (`analysis.restarts.whittle.elimination`).
+of restart arms (`analysis.restarts.elimination`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from analysis.display import brief
 from analysis.kernel_cache import njit
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount, probability_rows
-from analysis.restarts.whittle.definition import solve
+from analysis.restarts.subsidised import solve
 from analysis.results import NotConverged
 
 ACTIONS = ("passive", "active")

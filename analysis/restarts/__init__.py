@@ -1,8 +1,10 @@
 """Restart bandits: arms that an active epoch sends back to a reset distribution.
 
-The modules build on each other in this order: `arm`; `whittle` (the Whittle index of one arm, and
-why it exists); `policies`, `joint`, `relaxed` and `simulation` (many arms under a budget);
-`instances` (random arms, arms of the applications, systems of arms and what policies cost on each).
+The modules build on each other in this order: `arm`; `elimination` (all passive sets of an arm from
+one factorisation; its compiled `elimination_steps`), `subsidised` (an arm with a subsidy, solved
+exactly) and `whittle` (the index by each route, thresholds, and the certificate that it exists);
+`bandit`, `joint` and `simulation` (many arms under a budget); `instances` (random arms, arms of the
+applications) and `systems` (what policies cost on random systems of arms).
 """
 
 import lazy_loader

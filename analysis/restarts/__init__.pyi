@@ -1,16 +1,17 @@
 from .arm import RestartArm
+from .bandit import RestartBandit, index_scores, myopic_scores, relaxed_bound
 from .joint import evaluate_scores, solve_joint
-from .policies import RestartBandit, index_scores, myopic_scores
-from .relaxed import relaxed_bound
 from .simulation import Paths, simulate
-from .whittle.index import (
+from .whittle import (
     Indexability,
+    Thresholds,
     WhittleIndex,
     certify_indexability,
+    optimal_threshold,
+    thresholds,
     whittle_index,
     whittle_indices,
 )
-from .whittle.threshold import Thresholds, optimal_threshold, thresholds
 
 __all__ = [
     "Indexability",

@@ -23,7 +23,7 @@ import numpy as np
 from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_array, check_choice, check_kind, check_positive
 from analysis.kernel_cache import njit
-from analysis.restarts.policies import RestartBandit, Scores, check_scores
+from analysis.restarts.bandit import RestartBandit, Scores, check_scores
 from analysis.results import DiscountedSolution, NotConverged
 
 

@@ -26,8 +26,13 @@ from analysis.checks import Rng, check_choice, check_integer, check_kind, check_
 from analysis.display import brief
 from analysis.kernel_cache import njit
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.policies import RestartBandit, Scores, check_scores, initial_states
-from analysis.restarts.relaxed import epoch_losses
+from analysis.restarts.bandit import (
+    RestartBandit,
+    Scores,
+    check_scores,
+    epoch_losses,
+    initial_states,
+)
 from analysis.results import Estimate
 
 #: Cells of the look-up table of each row; a power of two.
@@ -103,7 +108,7 @@ def simulate(
     initial_state : sequence of int, optional
         Initial state of each arm; the first of all if not given.
     price : float, optional
-        Add up what actions lose at this price of an active epoch (`relaxed.epoch_losses`), not
+        Add up what actions lose at this price of an active epoch (`bandit.epoch_losses`), not
         what they cost: the same mean and a smaller variance, at the price of the relaxed bound.
     threads : int
         Threads to run on; the result does not depend on it.

@@ -21,17 +21,17 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.checks import check_array, check_choice, check_number
-from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms
-from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
-from analysis.restarts.policies import (
+from analysis.restarts.bandit import (
     RestartBandit,
     Scores,
     index_scores,
     lookahead_scores,
     lowest_first,
     myopic_scores,
+    relaxed_bound,
 )
-from analysis.restarts.relaxed import relaxed_bound
+from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms
+from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
 from analysis.restarts.simulation import simulate
 from analysis.sweep import sweep
 

@@ -1,5 +1,5 @@
-from .controlled.control import ControlSolution, RobotControl, without_cap
-from .general.fleet import (
+from .control import ControlSolution, RobotControl, without_cap
+from .fleet import (
     FleetControl,
     FleetSolution,
     FleetValue,
@@ -7,8 +7,13 @@ from .general.fleet import (
     fleet_by_margins,
     optimal_fleet,
 )
-from .general.laws import ServiceLaw
-from .general.mg1k import GeneralQueue, general_cost, optimal_general_load, optimal_general_robots
+from .mg1k import (
+    GeneralQueue,
+    ServiceLaw,
+    general_cost,
+    optimal_general_load,
+    optimal_general_robots,
+)
 from .mm1k import (
     critical_gamma,
     full_probability,

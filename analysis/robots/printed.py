@@ -52,7 +52,7 @@ from analysis.checks import (
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
 from analysis.results import NotConverged
-from analysis.robots.controlled.control import RobotControl
+from analysis.robots.control import RobotControl
 
 State = tuple[int, int, int]
 

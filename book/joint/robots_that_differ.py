@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from analysis.robots import FleetControl, FleetSolution, RobotKind
-from analysis.robots.general.linear import LinearRule, tune_rules
+from analysis.robots.fleet import LinearRule, tune_rules
 from scorecard import COLOURS, add_legend, add_panels, save_figure, save_value
 
 #: A loss below this part of the optimal cost is rounding.

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
+from analysis.restarts.bandit import RestartBandit, index_scores, relaxed_bound
 from analysis.restarts.instances import (
     SLIDE_DISCOUNT,
     crawler_index,
@@ -18,9 +19,7 @@ from analysis.restarts.instances import (
     slide_arms,
 )
 from analysis.restarts.joint import evaluate_scores, solve_joint
-from analysis.restarts.policies import RestartBandit, index_scores
-from analysis.restarts.relaxed import relaxed_bound
-from analysis.restarts.whittle.index import whittle_index
+from analysis.restarts.whittle import whittle_index
 from scorecard import save_value
 
 #: Arms and budget of the cells that the solution on the myopic policy quotes.

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.policies import RestartBandit, index_scores
+from analysis.restarts.bandit import RestartBandit, index_scores
 from scorecard import (
     COLOURS,
     Claim,

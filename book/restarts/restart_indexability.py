@@ -21,8 +21,8 @@ from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.whittle.definition import SubsidisedSolution, solve_subsidised
-from analysis.restarts.whittle.index import Indexability, critical_values, whittle_index
+from analysis.restarts.subsidised import SubsidisedSolution, solve_subsidised
+from analysis.restarts.whittle import Indexability, critical_values, whittle_index
 from scorecard import (
     COLOURS,
     Claim,

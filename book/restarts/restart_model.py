@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.policies import RestartBandit
-from analysis.restarts.whittle.definition import (
+from analysis.restarts.bandit import RestartBandit
+from analysis.restarts.subsidised import (
     SubsidisedSolution,
     evaluate_policy,
     least_over_policies,

@@ -15,13 +15,8 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.whittle.definition import evaluate_policy
-from analysis.restarts.whittle.threshold import (
-    Thresholds,
-    cycle_by_definition,
-    rates_by_equations,
-    thresholds,
-)
+from analysis.restarts.subsidised import cycle_by_definition, evaluate_policy, rates_by_equations
+from analysis.restarts.whittle import Thresholds, thresholds
 from scorecard import (
     COLOURS,
     Claim,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.robots.controlled.control import RobotControl
-from analysis.robots.general import laws
-from analysis.robots.general.fleet import FleetControl, RobotKind
-from analysis.robots.general.mg1k import optimal_general_load
+from analysis.robots import mg1k
+from analysis.robots.control import RobotControl
+from analysis.robots.fleet import FleetControl, RobotKind
+from analysis.robots.mg1k import optimal_general_load
 from analysis.robots.mm1k import critical_gamma, optimal_load, optimal_robots
 from analysis.robots.printed import every_reference
 from book.robots.shared import cell_id, list_printed_rows
@@ -156,7 +156,7 @@ def save_general_solutions() -> None:
     save_value(
         "robots-general-fast-cheaper", int((table["cost, fast"] < table["cost, slow"]).sum())
     )
-    for name, law in (("constant", laws.deterministic()), ("exponential", laws.exponential())):
+    for name, law in (("constant", mg1k.deterministic()), ("exponential", mg1k.exponential())):
         save_value(f"robots-general-{name}-load", optimal_general_load(1.0, 2, law))
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.robots.controlled import structure
-from analysis.robots.controlled.control import RobotControl
+from analysis.robots import structure
+from analysis.robots.control import RobotControl
 from scorecard import COLOURS, add_legend, add_panels, save_figure
 
-#: What each inequality says, by its name in `analysis.robots.controlled.structure`.
+#: What each inequality says, by its name in `analysis.robots.structure`.
 WORDS = {
     "S": "(S): d rises with q",
     "R": "(R): d rises with r",

@@ -16,7 +16,7 @@ from analysis.arrays import Bools, Floats, Ints
 from analysis.mdp import policy_iteration, stationary_law
 from analysis.mdp.problem import policy_chain
 from analysis.results import NotConverged
-from analysis.robots.controlled.control import ControlSolution, RobotControl
+from analysis.robots.control import ControlSolution, RobotControl
 from analysis.robots.mm1k import critical_gamma, static_cost
 from analysis.robots.printed import (
     MISPRINTS,

@@ -16,16 +16,16 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap, LogNorm
 from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
-from analysis.robots.controlled.control import RobotControl, without_cap
+from analysis.robots.control import RobotControl, without_cap
 from analysis.robots.curve import (
     OptimalSequence,
     ReducedQueue,
-    check,
     lossless_until,
     optimal_range,
     optimal_sequence,
     saturated_from,
 )
+from analysis.robots.curve.growth import largest_checked_fleet
 from analysis.robots.curve.statements import STATEMENTS, tally
 from analysis.robots.curve.values import (
     CurveValues,
@@ -271,7 +271,7 @@ def save_checks(checks: Checks) -> None:
     save_value("robots-curve-shared-high", shared.high)
     save_value("robots-curve-shared-tie", shared.above)
     save_value("robots-curve-shared-strange", checks.strange)
-    save_value("robots-curve-fleet", check.largest_checked_fleet())
+    save_value("robots-curve-fleet", largest_checked_fleet())
 
 
 def save_shared_optimum() -> None:

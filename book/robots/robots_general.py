@@ -16,18 +16,18 @@ from scipy import stats
 from analysis.arrays import Bools, Floats
 from analysis.checks import check_choice
 from analysis.results import Estimate
-from analysis.robots.controlled.control import RobotControl
-from analysis.robots.general import laws
-from analysis.robots.general.fleet import FleetControl, RobotKind, fleet_by_margins, optimal_fleet
-from analysis.robots.general.laws import ServiceLaw
-from analysis.robots.general.mg1k import (
+from analysis.robots import mg1k
+from analysis.robots.control import RobotControl
+from analysis.robots.fleet import FleetControl, RobotKind, fleet_by_margins, optimal_fleet
+from analysis.robots.mg1k import (
     GeneralQueue,
+    ServiceLaw,
     general_cost,
     optimal_general_load,
     optimal_general_robots,
 )
-from analysis.robots.general.simulation import Sampler, simulate_queue
 from analysis.robots.mm1k import static_cost
+from analysis.robots.simulation import Sampler, simulate_queue
 from scorecard import (
     COLOURS,
     Claim,
@@ -46,7 +46,7 @@ from scorecard import (
 
 def gamma_law(variation: float) -> ServiceLaw:
     """Return the gamma law of a squared coefficient of variation, constant times for 0."""
-    return laws.deterministic() if variation == 0 else laws.gamma_law(variation)
+    return mg1k.deterministic() if variation == 0 else mg1k.gamma_law(variation)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def measure_errors(
 
     The first for exponential times, the second for gamma laws; both relative.
     """
-    times = laws.exponential()
+    times = mg1k.exponential()
     closed = max(
         abs(general_cost(rho, g, capacity, times) / float(static_cost(rho, g, capacity)) - 1)
         for rho in np.geomspace(0.05, 5, 40).tolist()
@@ -215,11 +215,11 @@ LAWS = ("constant", "Erlang-3", "exponential", "lognormal", "hyper-exponential")
 def make_service_law(law: str, variation: float) -> ServiceLaw:
     """Return a law of mean 1; the squared variation holds for the last two of `LAWS`."""
     constructors = {
-        "constant": laws.deterministic,
-        "Erlang-3": lambda: laws.erlang(3),
-        "exponential": laws.exponential,
-        "lognormal": lambda: laws.lognormal(variation),
-        "hyper-exponential": lambda: laws.hyperexponential(variation),
+        "constant": mg1k.deterministic,
+        "Erlang-3": lambda: mg1k.erlang(3),
+        "exponential": mg1k.exponential,
+        "lognormal": lambda: mg1k.lognormal(variation),
+        "hyper-exponential": lambda: mg1k.hyperexponential(variation),
     }
     return constructors[check_choice("law", law, LAWS)]()
 
@@ -239,7 +239,7 @@ def read_law(own_law: str, own_shape: float) -> ServiceLaw:
     with np.errstate(all="ignore"):
         scaled = family(own_shape, scale=1.0 / family(own_shape).mean())
         try:
-            return laws.from_scipy(scaled, name=f"{own_law}({own_shape:g})")
+            return mg1k.from_scipy(scaled, name=f"{own_law}({own_shape:g})")
         except ValueError as error:
             raise ValueError(
                 f"own_law at own_shape = {own_shape:g} is not taken, got {own_law}: {error}"

@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
 from scipy.optimize import brentq
 
-from analysis.robots.curve import ReducedQueue, check, optimal_sequence
+from analysis.robots.curve import ReducedQueue, growth, optimal_sequence
 from analysis.robots.curve.growth import check_curve, convex_rates, prove_growth
 from analysis.robots.curve.reduced import evaluate_exactly, generate_curves
 from book.robots.shared import ALWAYS, HIGH, LOW, NEVER, solve_sequence
@@ -64,7 +64,7 @@ def check_small_fleets(largest: int) -> pd.DataFrame:
     """Check the growth criterion for every curve of small fleets, one row a problem."""
     rows = []
     for number in range(2, largest + 1):
-        for queue in check.list_problems(number):
+        for queue in growth.list_problems(number):
             checked = [check_curve(queue, curve) for curve in generate_curves(queue)]
             rows.append(
                 {
@@ -98,7 +98,7 @@ def tabulate_proofs(largest: int) -> pd.DataFrame:
 
 def summarise_checks() -> pd.DataFrame:
     """Return curves and polynomials for each number of robots, over all capacities."""
-    fleets = check.read_checked_fleets()
+    fleets = growth.read_checked_fleets()
     by = fleets.groupby(["looked at", "robots"])
     table = by.agg(
         problems=("capacity", "size"), curves=("curves", "sum"),
@@ -109,12 +109,12 @@ def summarise_checks() -> pd.DataFrame:
 
 def certify_code() -> pd.DataFrame:
     """Return the hash of the code that wrote the two files, and that of the present code."""
-    files = (check.PROOFS, check.INSTANCES)
+    files = (growth.PROOFS, growth.INSTANCES)
     written = {path.name: pd.read_csv(path)["code"].unique() for path in files}
     return pd.DataFrame(
         {
             "computed by code": {name: ", ".join(codes) for name, codes in written.items()},
-            "the code is now": check.code_hash(),
+            "the code is now": growth.code_hash(),
         }
     ).rename_axis("file")
 

@@ -22,8 +22,7 @@ from analysis.arrays import Floats, Ints
 from analysis.mdp import stationary_law
 from analysis.robots import mm1k
 from analysis.robots import static_theory as theory
-from analysis.robots.general.laws import exponential
-from analysis.robots.general.mg1k import GeneralQueue
+from analysis.robots.mg1k import GeneralQueue, exponential
 from analysis.robots.mm1k import (
     critical_gamma,
     large_capacity_robots,

@@ -19,8 +19,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.mdp import policy_iteration
-from analysis.robots.controlled.control import RobotControl, without_cap
-from analysis.robots.controlled.queue import uniformised
+from analysis.robots.control import RobotControl, uniformised, without_cap
 from analysis.robots.mm1k import critical_gamma, optimal_robots, static_cost
 from analysis.robots.printed import STEP, TOLERANCE, ReferenceRuns, every_reference
 from book.robots.shared import Key, cell_id, list_printed_rows, read_gamma

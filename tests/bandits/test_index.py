@@ -11,8 +11,8 @@ from analysis.restarts import RestartArm
 from analysis.restarts import whittle_index as restart_index
 from analysis.results import NotConverged
 from tests.bandits.adversarial import FAMILIES, agrees, draw
-from tests.restarts.adversarial import FAMILIES as RESTARTS
-from tests.restarts.adversarial import draw as draw_restart
+from tests.restarts.support import FAMILIES as RESTARTS
+from tests.restarts.support import draw as draw_restart
 
 
 @pytest.mark.parametrize(

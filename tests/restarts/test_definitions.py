@@ -23,12 +23,11 @@ from analysis.restarts import (
     whittle_index,
     whittle_indices,
 )
-from analysis.restarts.whittle.definition import solve_subsidised
-from analysis.restarts.whittle.index import METHODS
+from analysis.restarts.subsidised import solve_subsidised
+from analysis.restarts.whittle import METHODS
 from analysis.results import NotConverged
-from tests.restarts.adversarial import FAMILIES as ARMS
-from tests.restarts.adversarial import draw
-from tests.restarts.precise import precise_index
+from tests.restarts.support import FAMILIES as ARMS
+from tests.restarts.support import draw, precise_index
 from tests.restarts.test_joint import enumerated
 
 #: Arms of each family in ``make check``, and in ``make proofs``: 2,000 in all.

@@ -8,14 +8,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from analysis.restarts.instances import slide_arms
-from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
-from analysis.restarts.policies import (
+from analysis.restarts.bandit import (
     RestartBandit,
     index_scores,
     level_ties,
+    relaxed_bound,
 )
-from analysis.restarts.relaxed import relaxed_bound
+from analysis.restarts.instances import slide_arms
+from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
 from tests.restarts.support import draw_arm
 
 
@@ -111,23 +111,9 @@ def test_too_many_joint_states():
         solve_joint(bandit)
 
 
-@pytest.mark.parametrize("budget", [0, 3, 4, 1.5])
-def test_wrong_budget_is_refused(budget):
-    with pytest.raises(ValueError, match=r"budget"):
-        small(0, budget)
-
-
-def test_wrong_options_are_refused():
-    bandit = small(0)
-    with pytest.raises(ValueError, match="ties"):
-        evaluate_scores(bandit, index_scores(bandit), ties="random")
-    with pytest.raises(ValueError, match="tolerance"):
-        solve_joint(bandit, tolerance=-1)
-    with pytest.raises(ValueError, match="initial_values"):
-        solve_joint(bandit, initial_values=np.zeros(3))
-
-
-def test_wrong_scores_are_refused():
+def test_wrong_bandit_and_scores_are_refused():
+    with pytest.raises(ValueError, match="budget"):
+        small(0, 3)
     bandit = small(0)
     with pytest.raises(ValueError, match="scores"):
         evaluate_scores(bandit, [np.zeros(2)] * 3)

@@ -8,10 +8,15 @@ from numba import njit
 from scipy import stats
 
 from analysis.restarts import RestartArm
+from analysis.restarts.bandit import (
+    RestartBandit,
+    epoch_losses,
+    index_scores,
+    myopic_scores,
+    relaxed_bound,
+)
 from analysis.restarts.instances import slide_arms
 from analysis.restarts.joint import evaluate_scores
-from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
-from analysis.restarts.relaxed import epoch_losses, relaxed_bound
 from analysis.restarts.simulation import BLOCK, CELLS, _draw_tables, _hash, simulate
 from analysis.results import Estimate
 from tests.restarts.support import draw_arm

@@ -91,7 +91,7 @@ class OptimalSequence:
 
     def policy(self, number: int) -> Bools:
         """Return the table of a policy, shape (K + 1, N + 1), by its place in the sequence."""
-        check_integer("number", number, 0, len(self) - 1)
+        number = check_integer("number", number, 0, len(self) - 1)
         table = self.queue.curve_policy(self.queue.lossless_curve())
         for box in self.switched[:number]:
             table[box] = not table[box]

@@ -38,7 +38,7 @@ from scipy import sparse
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_array, check_choice, check_integer
-from analysis.robots.controlled.graph import recurrent_class, successors
+from analysis.robots.policy_chain import recurrent_class, successors
 
 Box = tuple[int, int]
 Curve = tuple[int, ...]

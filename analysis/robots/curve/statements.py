@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from analysis.robots.controlled.graph import recurrent_class, successors
 from analysis.robots.curve.reduced import Box, ReducedQueue
 from analysis.robots.curve.values import CurveValues
+from analysis.robots.policy_chain import recurrent_class, successors
 
 
 class Case(NamedTuple):

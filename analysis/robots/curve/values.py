@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from analysis.arrays import Bools
 from analysis.results import NotConverged
-from analysis.robots.controlled.control import RobotControl
+from analysis.robots.control import RobotControl
 from analysis.robots.curve.reduced import Box, Curve, ReducedQueue, rational, solve_fractions
 
 Table = NDArray[Any]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.restarts import RestartArm, certify_indexability, thresholds, whittle_index
+from analysis.restarts import RestartArm, certify_indexability, thresholds, whittle, whittle_index
 from analysis.restarts.instances import unstructured_arm
-from analysis.restarts.whittle import index
-from analysis.restarts.whittle.definition import solve_subsidised
-from analysis.restarts.whittle.index import critical_values, restart_level
+from analysis.restarts.subsidised import solve_subsidised
+from analysis.restarts.whittle import critical_values, restart_level
 from book.restarts import restart_indexability as page
 from tests.restarts.support import draw_arm
 from tests.support import assert_all_turn, assert_turns, verdicts
@@ -61,7 +60,7 @@ def nested_by_number(arm, discount, order):
 def test_claims_turn_on_false_models(true, monkeypatch):
     arms = [unstructured_arm(4, np.random.default_rng(seed)) for seed in range(6)]
     with monkeypatch.context() as patch:
-        patch.setattr(index, "thresholds", nested_by_number)
+        patch.setattr(whittle, "thresholds", nested_by_number)
         unordered = [certify_indexability(arm, DISCOUNT) for arm in arms]
     paid = [[restart_level(arm, DISCOUNT, -s) for s in true["subsidies"]] for arm in arms[:2]]
     assert_all_turn(

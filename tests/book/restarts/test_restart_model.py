@@ -13,8 +13,8 @@ from analysis.restarts import (
     whittle_indices,
 )
 from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms, unstructured_arm
+from analysis.restarts.subsidised import solve_subsidised
 from analysis.restarts.systems import exact_costs
-from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.results import Estimate
 from book.restarts import restart_model as page
 from tests.support import assert_all_turn, verdicts

@@ -10,8 +10,11 @@ from analysis.restarts.instances import (
     slide_arm,
     unstructured_arm,
 )
-from analysis.restarts.whittle.definition import evaluate_policy, least_over_policies
-from analysis.restarts.whittle.threshold import cycle_by_definition
+from analysis.restarts.subsidised import (
+    cycle_by_definition,
+    evaluate_policy,
+    least_over_policies,
+)
 from book.restarts import restart_thresholds as page
 from tests.support import assert_all_turn, assert_turns, verdicts
 

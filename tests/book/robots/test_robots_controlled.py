@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from analysis.robots.controlled.control import RobotControl
+from analysis.robots.control import RobotControl
 from analysis.robots.printed import full_chain, transition
 from book.robots import exercises
 from book.robots import robots_controlled as page

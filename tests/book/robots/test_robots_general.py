@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.robots import critical_gamma, general_cost
-from analysis.robots.general.laws import exponential
+from analysis.robots.mg1k import exponential
 from book.robots import exercises
 from book.robots import robots_general as page
 from tests.support import assert_turns, verdicts

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.robots import RobotControl
-from analysis.robots.curve import ReducedQueue, check, optimal_sequence
+from analysis.robots.curve import ReducedQueue, growth, optimal_sequence
 from analysis.robots.curve.growth import newly_addable_boxes
 from analysis.robots.curve.reduced import addable_boxes, generate_curves
 from book.robots import robots_growth as page
@@ -19,7 +19,7 @@ def found():
     return page.Checks(
         orders=page.find_orders(3, 3, [0.1, 1.0]),
         live=page.check_small_fleets(3),
-        fleet=check.largest_checked_fleet(),
+        fleet=growth.largest_checked_fleet(),
         convex=page.check_convex_rates(),
         shorter=page.measure_shortened_passage(),
     )
@@ -64,19 +64,19 @@ def test_shared_line_gives_up_curves(monkeypatch):
 
 
 def test_grown_fleet_is_largest_checked():
-    assert check.largest_checked_fleet() == check.ON_THE_WAY == page.GROWN
+    assert growth.largest_checked_fleet() == growth.ON_THE_WAY == page.GROWN
 
 
 @pytest.mark.parametrize(
     ("robots", "capacity", "grown"), [(6, "4", 5), (9, ">= 9", 8), (2, ">= 2", 1)]
 )
 def test_failing_capacity_ends_growth(monkeypatch, tmp_path, robots, capacity, grown):
-    written = check.read_checked_fleets()
+    written = growth.read_checked_fleets()
     hit = (written["robots"] == robots) & (written["capacity"] == capacity)
     written.loc[hit & (written["looked at"] == "on the way"), "holds"] = False
     written.to_csv(tmp_path / "checked.csv", index=False)
-    monkeypatch.setattr(check, "PROOFS", tmp_path / "checked.csv")
-    assert check.largest_checked_fleet() == grown
+    monkeypatch.setattr(growth, "PROOFS", tmp_path / "checked.csv")
+    assert growth.largest_checked_fleet() == grown
 
 
 def test_growth_meets_few_curves():

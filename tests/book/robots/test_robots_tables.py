@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.robots.controlled.control import RobotControl
+from analysis.robots.control import RobotControl
 from analysis.robots.printed import STEP, TOLERANCE
 from book.robots import exercises
 from book.robots import robots_tables as page

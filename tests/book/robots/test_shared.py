@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.results import NotConverged
-from analysis.robots.controlled.control import RobotControl
+from analysis.robots.control import RobotControl
 from book.robots import shared
 
 

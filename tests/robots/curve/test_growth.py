@@ -7,7 +7,7 @@ import pytest
 from flint import fmpz_poly
 
 from analysis.results import NotConverged
-from analysis.robots.curve import ReducedQueue, check, growth, optimal_sequence
+from analysis.robots.curve import ReducedQueue, growth, optimal_sequence
 from analysis.robots.curve.growth import (
     check_curve,
     convex_rates,
@@ -136,17 +136,17 @@ def test_divided_intervals_cover_line(monkeypatch):
 
 
 def _compared(rows):
-    written = pd.read_csv(check.PROOFS, dtype={"capacity": str}).drop(columns="code")
+    written = pd.read_csv(growth.PROOFS, dtype={"capacity": str}).drop(columns="code")
     wanted = written[written["robots"].isin({row["robots"] for row in rows})]
     pd.testing.assert_frame_equal(pd.DataFrame(rows), wanted.reset_index(drop=True))
 
 
 def _rows(robots):
     found = []
-    for queue in check.list_problems(robots):
-        if robots <= check.EVERY_CURVE:
-            found.append(check.check_every_curve(queue))
-        found.append(check.check_on_the_way(queue))
+    for queue in growth.list_problems(robots):
+        if robots <= growth.EVERY_CURVE:
+            found.append(growth.check_every_curve(queue))
+        found.append(growth.check_on_the_way(queue))
     return found
 
 
@@ -156,7 +156,7 @@ def test_small_fleets_match_record(robots):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("robots", range(5, check.ON_THE_WAY + 1))
+@pytest.mark.parametrize("robots", range(5, growth.ON_THE_WAY + 1))
 def test_large_fleets_match_record(robots):
     _compared(_rows(robots))
 
@@ -164,26 +164,26 @@ def test_large_fleets_match_record(robots):
 @pytest.mark.slow
 def test_instances_match_record():
     found = [
-        check.compute_instance(robots, rate)
-        for robots, rates in check.RATES.items()
+        growth.compute_instance(robots, rate)
+        for robots, rates in growth.RATES.items()
         for rate in rates
     ]
-    written = pd.read_csv(check.INSTANCES).drop(columns="code")
+    written = pd.read_csv(growth.INSTANCES).drop(columns="code")
     written["arrival rate"] = written["arrival rate"].astype(str)
     pd.testing.assert_frame_equal(pd.DataFrame(found), written)
 
 
 @pytest.mark.slow
 def test_record_has_current_code():
-    # Run `python -m analysis.robots.curve.check` (twenty minutes) after a change of that code.
-    for path in (check.PROOFS, check.INSTANCES):
-        assert set(pd.read_csv(path)["code"]) == {check.code_hash()}, path.name
+    # Run `python -m analysis.robots.curve.growth` (twenty minutes) after a change of that code.
+    for path in (growth.PROOFS, growth.INSTANCES):
+        assert set(pd.read_csv(path)["code"]) == {growth.code_hash()}, path.name
 
 
 def test_record_covers_every_capacity():
-    written = pd.read_csv(check.PROOFS)
+    written = pd.read_csv(growth.PROOFS)
     assert written["holds"].all()
     way = written[written["looked at"] == "on the way"]
-    for robots in range(2, check.ON_THE_WAY + 1):
+    for robots in range(2, growth.ON_THE_WAY + 1):
         capacities = way.loc[way["robots"] == robots, "capacity"].astype(str).tolist()
         assert capacities == [*map(str, range(2, robots)), f">= {robots}"]

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.results import NotConverged
-from analysis.robots import RobotControl
-from analysis.robots.controlled import structure
+from analysis.robots import RobotControl, structure
 from analysis.robots.curve import ReducedQueue, optimal_range, optimal_sequence
 from analysis.robots.curve.parametric import next_switch, reunite_classes
 from analysis.robots.curve.reduced import evaluate, evaluate_exactly, solve_floats

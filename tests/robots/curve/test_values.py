@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from analysis.robots.controlled import structure
+from analysis.robots import structure
 from analysis.robots.curve import ReducedQueue, optimal_sequence
 from analysis.robots.curve.reduced import evaluate_exactly, rational
 from analysis.robots.curve.values import curve_line, optimal_curve

@@ -14,7 +14,7 @@ from scorecard.running.notebooks import FILES
 from scorecard.values import ParameterError
 from tests.support import read_notebooks
 
-NAMES = ["analysis.learning.random_sets", "analysis.robots.curve.check"]
+NAMES = ["analysis.learning.random_sets", "analysis.robots.curve.growth"]
 
 
 @pytest.fixture

@@ -1,1 +1,0 @@
-"""The controlled queue: model, solvers, structure of the optimal policy."""

@@ -1,1 +1,0 @@
-"""General indexing times, robots that differ, and a simulation of the queue."""
