@@ -40,7 +40,7 @@ from analysis.learning import (
     whittle_threshold,
 )
 from analysis.results import NotConverged
-from tests.families.ephemeral import SETS
+from tests.ephemeral.sets import SETS
 
 EXTREME = ("decay 1e-14", "joint decay 1e-10")
 each_set = pytest.mark.parametrize("sources", SETS.values(), ids=SETS)

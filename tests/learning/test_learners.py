@@ -30,7 +30,7 @@ from analysis.learning import (
     sample_items,
 )
 from analysis.learning import certainty_equivalence as kernel
-from tests.families.ephemeral import SETS
+from tests.ephemeral.sets import SETS
 
 SOURCES = four_sources()
 

@@ -20,8 +20,9 @@ from analysis.ephemeral.optimum.advice import (
     LPUpdatePolicy,
     SingleSourcePolicies,
 )
+from tests.ephemeral.sets import SETS, UNIT_COSTS
 
-SETS = [random_set(number, 1) for number in range(12)]
+DRAWN = [random_set(number, 1) for number in range(12)]
 
 
 def stationary(single, arm):
@@ -48,7 +49,7 @@ class Places:
 
 
 def test_advice_follows_relaxed_law():
-    for sources, budget in SETS:
+    for sources, budget in DRAWN:
         relaxed = relaxed_problem(sources, budget)
         single = SingleSourcePolicies.of(sources, budget)
         earned = 0.0
@@ -208,3 +209,48 @@ def test_wrong_calls_are_named():
             policy.select(seen, 1)
         with pytest.raises(ValueError, match="budget"):
             policy.select(seen, 2, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(
+    ("make", "epochs"),
+    [(FTVAPolicy, 60), (IDPolicy, 60), (lambda s, _: LPUpdatePolicy(s, 3), 12)],
+    ids=["FTVA", "ID", "LP-update"],
+)
+def test_no_run_beats_price_of_its_crawls(make, epochs, name):
+    """On its path, the price of all crawls and a maximum for each source."""
+    sources = SETS[name]
+    if name not in UNIT_COSTS:
+        with pytest.raises(ValueError, match="sources"):
+            make(sources, 1)
+        return
+    for budget in {1, len(sources)}:
+        rng = np.random.default_rng(3)
+        run = simulate(
+            sources, make(sources, budget), budget, epochs, initial_state="fresh", rng=rng
+        )
+        assert (run.crawled.sum(axis=0) == budget).all()
+        age, earned = np.ones(len(sources)), 0.0
+        for chosen in run.crawled.T:
+            earned += sources.state_at_age(age)[chosen].sum()
+            age = np.where(chosen, 1.0, age + 1.0)
+        assert run.reward.sum() == pytest.approx(earned, rel=1e-12)
+        price = relaxed_problem(sources, budget).subsidy if budget < len(sources) else 0.0
+        gaps = np.arange(1.0, epochs + 2)[:, None]
+        most = np.maximum(0.0, ((sources.state_at_age(gaps) - price) / gaps).max(axis=0))
+        allowed = epochs * budget * price + (epochs + 1) * most.sum()
+        assert earned <= allowed * (1 + 1e-12)
+        if budget == len(sources):
+            assert earned == pytest.approx(epochs * sources.u.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", UNIT_COSTS)
+def test_one_epoch_ahead_is_myopic(name):
+    sources = SETS[name]
+    age = np.arange(1, len(sources) + 1)
+    content = sources.state_at_age(age)
+    for budget in {1, len(sources)}:
+        crawl, value = LPUpdatePolicy(sources, 1).plan(age, budget)
+        best = np.sort(content)[::-1][:budget].sum()
+        assert value == pytest.approx(best, rel=1e-9, abs=1e-12)
+        assert crawl @ content == pytest.approx(best, rel=1e-9, abs=1e-12)

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources, four_sources, relaxed_problem
+from analysis.ephemeral import Sources, four_sources, relaxed_problem, whittle_index_at_age
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.dual import dual_descent
 from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
+from tests.ephemeral.sets import SETS, budgets
 
 
 def priced_sources():
@@ -25,11 +26,21 @@ def test_subsidy_tends_to_the_multiplier(sources, budget):
     assert run.reward[late].mean() == pytest.approx(exact.bound, rel=2e-3)
 
 
-def test_descent_follows_recursion():
-    run = dual_descent(four_sources(), 2, 50, step=3.0, power=0.7, initial_subsidy=12.0)
-    moves = 3.0 / np.arange(1, 51) ** 0.7 * (run.spent - 2)
-    assert run.subsidy[0] == 12.0
-    np.testing.assert_allclose(run.subsidy[1:], np.maximum(0, run.subsidy + moves)[:-1])
+@pytest.mark.parametrize("name", SETS)
+def test_descent_follows_recursion(name):
+    sources = SETS[name]
+    scale = float((sources.u_star / sources.cost).max())
+    budget, step, power = budgets(sources)[0], 0.1 * scale, 0.7
+    run = dual_descent(sources, budget, 50, step=step, power=power, initial_subsidy=0.4 * scale)
+    age, price = np.ones(len(sources)), 0.4 * scale
+    for t in range(50):
+        crawl = whittle_index_at_age(sources, age) >= price
+        np.testing.assert_allclose(run.subsidy[t], price, rtol=1e-9, atol=1e-12 * scale)
+        spent = sources.cost[crawl].sum()
+        assert run.spent[t] == pytest.approx(spent, abs=1e-12)
+        assert run.reward[t] == pytest.approx(sources.state_at_age(age)[crawl].sum(), rel=1e-12)
+        price = max(0.0, run.subsidy[t] + step / (t + 1) ** power * (spent - budget))
+        age = np.where(crawl, 0, age) + 1
 
 
 def test_random_content_is_priced_as_well():

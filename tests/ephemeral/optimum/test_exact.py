@@ -1,7 +1,10 @@
 """The exact optimum of a few sources."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from analysis.ephemeral import (
     Sources,
@@ -15,10 +18,95 @@ from analysis.ephemeral import (
 from analysis.ephemeral.instances import hard_sets, random_set, random_sources, wide_set
 from analysis.ephemeral.optimum.exact import guided_cycle
 from analysis.ephemeral.optimum.static import schedule_reward
-from tests.families.ephemeral import fast_and_slow, optimum_by_linear_program
+from analysis.results import NotConverged
+from tests.ephemeral.sets import SETS, budgets
 
 #: Sets on which the index policy does not earn the bound, and no age above 7 is needed.
 NUMBERS = (19, 34, 35)
+
+
+def fast_and_slow(number):
+    """Three or four sources, u* lognormal and decays log-uniform from 0.03 to 2."""
+    rng = np.random.default_rng([29, number])
+    size = 3 + number % 2
+    limit = rng.lognormal(0.0, 1.0, size)
+    decay = np.exp(rng.uniform(np.log(0.03), np.log(2.0), size))
+    return Sources(limit * decay, np.ones(size), decay)
+
+
+def optimum_by_linear_program(sources, budget, oldest=7):
+    """Long-run reward of the best policy on joint ages up to `oldest`, by occupation measures."""
+    size = len(sources)
+    states = list(product(range(1, oldest + 1), repeat=size))
+    number = {ages: row for row, ages in enumerate(states)}
+    sets = [
+        arms
+        for arms in product((0, 1), repeat=size)
+        if np.dot(arms, sources.cost) <= budget * (1 + 1e-12)
+    ]
+    content = sources.state_at_age(np.arange(1.0, oldest + 1)[:, None])
+    scale = max(float(content.max()), 1e-300)
+    reward = np.empty(len(states) * len(sets))
+    flow = np.zeros((len(states) + 1, reward.size))
+    for column, (ages, arms) in enumerate(product(states, sets)):
+        reward[column] = sum(content[k - 1, i] for i, k in enumerate(ages) if arms[i]) / scale
+        after = tuple(1 if a else min(k + 1, oldest) for k, a in zip(ages, arms, strict=True))
+        flow[number[ages], column] += 1.0
+        flow[number[after], column] -= 1.0
+    flow[-1] = 1.0
+    right = np.append(np.zeros(len(states)), 1.0)
+    return -linprog(-reward, A_eq=flow, b_eq=right, method="highs").fun * scale
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_optimum_equals_linear_program(name):
+    sources = SETS[name].subset(slice(-3, None))
+    for budget in budgets(sources)[:2]:
+        found = optimal_cycle(sources, budget)
+        truth = optimum_by_linear_program(sources, budget, 6)
+        assert found.average_reward <= found.upper <= relaxed_bound(sources, budget)[0] * (1 + 1e-9)
+        assert found.average_reward == pytest.approx(truth, rel=1e-7, abs=1e-12)
+        assert optimal_average_reward(sources, budget) == found.average_reward
+
+
+def test_too_many_ages_are_given_up():
+    """A slow source beside fast ones needs more joint ages than there can be."""
+    sources = Sources([250.0] * 3, [1.0, 0.7, 0.2], [0.7, 1e-10, 0.35])
+    with pytest.raises(NotConverged, match="max_states = 1000"):
+        optimal_cycle(sources, 1)
+    with pytest.raises(NotConverged, match=r"it lies in \[\S+, \S+\].*max_states = 30 or"):
+        optimal_cycle(Sources([5.0, 3.0, 2.0], [1.0] * 3, [0.02] * 3), 1, max_states=30)
+
+
+def check_fast_and_slow(number):
+    """The gap closes up to rounding."""
+    sources = fast_and_slow(number)
+    found = optimal_cycle(sources, 1)
+    assert 0.0 <= found.gap <= 1e-11 * found.upper
+    assert found.states <= 200_000
+    assert found.upper <= relaxed_bound(sources, 1)[0] * (1 + 1e-12)
+    played = listed(found.crawls, len(sources))
+    assert (played.sum(axis=0) == 1).all()
+    assert schedule_reward(sources, played) == pytest.approx(found.average_reward, rel=1e-12)
+
+
+@pytest.mark.parametrize("number", range(15))
+def test_fast_and_slow_sources_are_solved(number):
+    check_fast_and_slow(number)
+
+
+@pytest.mark.slow
+def test_hundreds_of_fast_and_slow_are_solved():
+    for number in range(15, 568):
+        check_fast_and_slow(number)
+
+
+def test_optimum_knows_costs_that_just_fit():
+    """Costs 1 and 1 + 1e-4 at a budget of 2: a pair with the dearer source does not fit."""
+    sources = SETS["costs 1 and 1 + 1e-4"]
+    fits = optimal_average_reward(sources, 2.0001)
+    assert optimal_average_reward(sources, 2.0) < fits
+    assert fits == pytest.approx(optimum_by_linear_program(sources, 2.0001), rel=1e-7)
 
 
 def test_unusable_budget_is_left():

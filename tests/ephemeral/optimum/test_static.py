@@ -25,6 +25,7 @@ from analysis.ephemeral.optimum.static import (
     schedule_reward,
     spread_schedule,
 )
+from tests.ephemeral.sets import QUICK, SETS
 
 
 def random_sources(seed, size):
@@ -138,6 +139,16 @@ def test_schedule_is_repeated():
         policy.select(Observation(t, np.ones(2, int), np.ones(2)), 1).tolist() for t in range(4)
     ]
     assert seen == [[0], [1], [0], [1]]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_schedule_earns_its_reward(name):
+    sources = SETS[name]
+    schedule = np.random.default_rng(3).random((len(sources), 7)) < 0.4
+    schedule[:, 0] = True
+    run = simulate(sources, SchedulePolicy(schedule), len(sources), 7 * 40)
+    late = run.reward[7 * 39 :].mean()
+    assert late == pytest.approx(schedule_reward(sources, schedule), rel=1e-12, abs=1e-300)
 
 
 @pytest.mark.parametrize(

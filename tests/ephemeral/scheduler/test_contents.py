@@ -20,6 +20,7 @@ from analysis.ephemeral.scheduler.contents import (
 from analysis.ephemeral.signals.model import SignalBelief, Signals
 from tests.ephemeral.scheduler.test_core import many_sources
 from tests.ephemeral.scheduler.test_state import saved_arrays
+from tests.ephemeral.sets import SETS
 
 # Observed contents.
 
@@ -127,6 +128,27 @@ def test_crawls_equal_full_ranking(costs, recall):
                 assert numbers.tolist() == expected
             np.testing.assert_allclose(taken, worth[numbers], rtol=1e-9, atol=1e-12)
             belief.observe_crawls(numbers, scheduler.epoch - 1.0)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_pinged_crawls_of_hard_sets(name):
+    """Crawls of the largest indices at the expected worth, kept apart from the scheduler's."""
+    sources, rng = SETS[name], np.random.default_rng(47)
+    scheduler = PingedScheduler(sources, float(sources.cost.max()), 0.7)
+    last, pings = np.zeros((2, len(sources)))
+    for epoch in range(1, 40):
+        arm = int(rng.integers(0, len(sources)))
+        scheduler.ping([arm], 0.4)
+        pings = pings * sources.alpha
+        pings[arm] += 0.4 * sources.mean_utility[arm]
+        worth = sources.u_star * 0.3 * -np.expm1(-sources.decay * (epoch - last)) + pings
+        np.testing.assert_allclose(scheduler.worth, worth, rtol=1e-9, atol=1e-300)
+        numbers, taken = scheduler.crawl()
+        np.testing.assert_allclose(taken, worth[numbers], rtol=1e-9, atol=1e-300)
+        index = whittle_index(sources, worth)
+        # The crawls stop at the first that is too dear for the rest, so that the first is there.
+        assert index[numbers].max() >= index.max() * (1 - 1e-9)
+        last[numbers], pings[numbers] = epoch, 0.0
 
 
 def test_ping_never_delays_a_crawl():

@@ -1,5 +1,7 @@
 """Many copies: the relaxed bound attained exactly, and what an order without conditions loses."""
 
+from math import lcm
+
 import numpy as np
 import pytest
 
@@ -7,12 +9,14 @@ from analysis.ephemeral import Sources, four_sources, relaxed_problem, simulate
 from analysis.ephemeral.instances import random_set
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
 from analysis.ephemeral.timetables.copies import (
+    LONGEST_PERIOD,
     enough_copies,
     frequencies,
     in_order,
     two_level,
     whole,
 )
+from tests.ephemeral.sets import SETS, UNIT_COSTS
 from tests.ephemeral.timetables.test_table import drawn
 
 
@@ -128,3 +132,18 @@ def test_what_is_no_plan_is_refused():
         two_level(four_sources(), 2, 0)
     with pytest.raises(ValueError, match="cost"):
         two_level(Sources([1, 1], [1, 1], [1, 1], cost=[1, 2]), 1, 3)
+
+
+@pytest.mark.parametrize("name", UNIT_COSTS)
+def test_plans_of_hard_sets_fill_budget(name):
+    sources = SETS[name]
+    frequency = frequencies(sources, 1)
+    due = [int(k) for k in np.round(1 / frequency[whole(frequency)])]
+    for copies in (1, 7):
+        if lcm(*due) > LONGEST_PERIOD:
+            with pytest.raises(ValueError, match="common multiple"):
+                two_level(sources, 1, copies)
+            continue
+        plan = two_level(sources, 1, copies)
+        assert (plan.counts.sum(axis=0) <= copies).all()
+        assert -1e-9 <= plan.loss <= 1

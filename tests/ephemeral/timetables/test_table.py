@@ -22,6 +22,7 @@ from analysis.ephemeral import (
     simulate,
     timetable,
 )
+from tests.ephemeral.sets import SETS
 
 LONGEST = 2**14  # hyperperiods that are enumerated
 
@@ -167,13 +168,27 @@ def test_the_certificate_is_n_maxima(seed):
     sources, budget = random_case(seed)
     table = timetable(sources, budget)
     gaps = np.arange(1, 3000)[:, None]
-    for factor in (1.0, 0.7, 1.4):
+    for factor in (0.0, 0.7, 1.0, 1.4):
         price = factor * table.price
         best = ((sources.state_at_age(gaps) - price) / gaps).max(axis=0)
         brute = price * budget + np.maximum(best, 0).sum()
         assert bound_at_price(sources, budget, price) == pytest.approx(brute, rel=1e-6)
         assert brute >= table.bound * (1 - 1e-6)
     assert bound_at_price(sources, budget, table.price) == pytest.approx(table.bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("decay", [1e-14, 1e-10])
+def test_price_of_slow_sources(decay):
+    """Best gaps of millions of epochs, in high precision."""
+    sources = Sources([250.0, 50.0], [1.0, 1.0], [decay, 3 * decay])
+    for price in (1.0, 1e5, 1e9):
+        total = mpmath.mpf(price)
+        for m, u, limit in zip(sources.decay, sources.u, sources.u_star, strict=True):
+            gaps = [int(np.sqrt(2 * price / (u * m)) * 1.001**j) + 1 for j in range(-9, 10)]
+            with mpmath.workdps(60):
+                m, limit = mpmath.mpf(float(m)), mpmath.mpf(float(limit))
+                total += max(0, *((-limit * mpmath.expm1(-m * k) - price) / k for k in gaps))
+        assert bound_at_price(sources, 1, price) == pytest.approx(float(total), rel=1e-8)
 
 
 def test_ages_are_kept_within_limits():
@@ -340,6 +355,9 @@ CASES = {
     ),
     "budget exactly full": (due_at(2, 4, 8, 8), 1, {}),
     "whole due ages 3": (due_at(3, 3, 3), 1, {}),
+    "rates over ten decades": (SETS["rates over ten decades"], 1, {}),
+    "decay 1e-14": (SETS["decay 1e-14"], 1, {}),
+    "decay 1e3": (SETS["decay 1e3"], 1, {}),
 }  # fmt: skip
 ON_CASES = pytest.mark.parametrize("name", CASES)
 

@@ -1,13 +1,11 @@
-"""Traces: each public function against a second method, on families made to break it."""
+"""Public functions of traces against second methods, on traces made to break them."""
 
 from __future__ import annotations
 
 import csv
 import gzip
-import tempfile
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -37,7 +35,7 @@ from analysis.trace import (
 )
 from analysis.trace.replay import Clock, score, visits_by_age, visits_of_learner
 from analysis.trace.trace import DATA, DAY, WEEK
-from tests.families.ephemeral import SETS, budgets, on_sets, relaxed_by_linear_program
+from tests.ephemeral.sets import QUICK, SETS, budgets, relaxed_by_linear_program
 from tests.trace.slow_replay import slow_replay
 
 ORIGIN = np.datetime64("2026-01-01", "s")
@@ -69,11 +67,11 @@ TRACES = {
 }
 
 
-def on_traces(check):
-    return {name: partial(check, items) for name, items in TRACES.items()}
+each_trace = pytest.mark.parametrize("items", TRACES.values(), ids=TRACES)
 
 
-def counts(items):
+@each_trace
+def test_counts_are_those_of_items(items):
     trace = trace_of(items)
     for begin, end in ((0, trace.end), (3600, 3601), (0, 0), (DAY, 2 * DAY)):
         truth = [sum(begin <= time < end for time in times) for times in items]
@@ -106,7 +104,9 @@ def policies(items):
     }
 
 
-def replays(name, items):
+@each_trace
+@pytest.mark.parametrize("name", policies(TRACES["drawn"]))
+def test_replay_equals_slow_replay(name, items):
     """Compiled visits and a search an item, against one epoch and one item at a time."""
     trace, make = trace_of(items), policies(items)[name]
     decay, value = np.full(len(items), 0.1), np.linspace(1, 2, len(items))
@@ -124,7 +124,9 @@ def replays(name, items):
             np.testing.assert_allclose(one, np.asarray(other, float), rtol=1e-9, atol=1e-12)
 
 
-def fixed_frequencies(sources):
+@pytest.mark.parametrize("name", QUICK)
+def test_fixed_frequencies_earn_relaxed_bound(name):
+    sources = SETS[name]
     for budget in budgets(sources):
         frequency = best_fixed_frequencies(sources, budget).frequency
         assert frequency @ sources.cost == pytest.approx(budget, rel=1e-12)
@@ -144,7 +146,7 @@ def fixed_frequencies(sources):
         assert sum(reward) == pytest.approx(relaxed_by_linear_program(sources, budget), rel=1e-6)
 
 
-def crawl_rates():
+def test_lambdacrawl_rates_have_one_price():
     """The conditions of the optimum, with one price for all, in 50 digits."""
     rng = np.random.default_rng(0)
     cases = [(np.ones(3), np.ones(3)), (np.array([2.0]), np.array([1.0]))]
@@ -165,7 +167,9 @@ def crawl_rates():
                 assert min(capped, default=np.inf) >= max(inside) * (1 - 1e-9)
 
 
-def crawls_at_random(sources):
+@pytest.mark.parametrize("name", SETS)
+def test_lambdacrawl_spends_budget(name):
+    sources = SETS[name]
     change = sources.arrival_rate * sources.period
     live = np.count_nonzero((change > 0) & (sources.mean_utility > 0))
     for budget in (0.5, live):
@@ -174,7 +178,8 @@ def crawls_at_random(sources):
         assert rates.sum() == pytest.approx(budget, rel=1e-9)
 
 
-def knowledge(items):
+@each_trace
+def test_known_items_fade(items):
     trace = trace_of(items)
     for memory in (1e-3, 10.0, 1e6, np.inf):
         known = known_from(trace, 0, 10 * DAY, memory, np.ones(len(items), np.int64))
@@ -201,7 +206,7 @@ def trial():
     return items, Experiment(trace_of(items), 0, 4 * WEEK, 5 * WEEK, 24.0, 1, phases=1, warm_up=1)
 
 
-def experiments():
+def test_experiment_equals_slow_replay():
     """The test week by the plain replay."""
     items, experiment = trial()
     policy = WhittlePolicy(experiment.sources(experiment.trained))
@@ -220,7 +225,7 @@ def experiments():
             Experiment(**{"trace": experiment.trace, **facts, **change})
 
 
-def memories():
+def test_memory_earns_most_in_training():
     _, experiment = trial()
     inner = experiment.inside_training()
     memory, earned = choose_memory(experiment, [20.0, 2000.0, np.inf])
@@ -232,7 +237,7 @@ def memories():
             choose_memory(experiment, wrong)
 
 
-def shipped():
+def test_publications_are_those_of_another_reader():
     """Counts by the standard library's reader."""
     with gzip.open(DATA / "publications.csv.gz", "rt") as file:
         truth = Counter(f"{row['kind']}/{row['source']}" for row in csv.DictReader(file))
@@ -241,20 +246,20 @@ def shipped():
     assert found == truth
 
 
-def written_and_read(items):
+@each_trace
+def test_written_trace_is_read(items, tmp_path):
     trace = trace_of(items)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.csv"
-        stamps = trace.origin + trace.time.astype("timedelta64[s]")
-        names = np.array(trace.names)[trace.source]
-        rows = [f"{name},{stamp}Z" for name, stamp in zip(names, stamps, strict=True)]
-        path.write_text("\n".join(["source,utc", *rows[::-1]]))
-        publishing = sum(len(times) > 0 for times in items)
-        if trace.time.size < 20 or publishing < 2:
-            with pytest.raises(ValueError, match=r"at least 20 items|one source only"):
-                read_trace(path, now="2027-01-01", duplicates="keep")
-            return
-        found, _ = read_trace(path, now="2027-01-01", duplicates="keep")
+    path = tmp_path / "trace.csv"
+    stamps = trace.origin + trace.time.astype("timedelta64[s]")
+    names = np.array(trace.names)[trace.source]
+    rows = [f"{name},{stamp}Z" for name, stamp in zip(names, stamps, strict=True)]
+    path.write_text("\n".join(["source,utc", *rows[::-1]]))
+    publishing = sum(len(times) > 0 for times in items)
+    if trace.time.size < 20 or publishing < 2:
+        with pytest.raises(ValueError, match=r"at least 20 items|one source only"):
+            read_trace(path, now="2027-01-01", duplicates="keep")
+        return
+    found, _ = read_trace(path, now="2027-01-01", duplicates="keep")
     truth = {name: stamps[trace.source == i].tolist() for i, name in enumerate(trace.names)}
     for arm, name in enumerate(found.names):
         again = found.origin + found.times_of(arm).astype("timedelta64[s]")
@@ -262,39 +267,22 @@ def written_and_read(items):
     assert len(found) == publishing
 
 
-def pinged_after_each_item(items):
+@each_trace
+def test_ping_after_item_announces_it(items, tmp_path):
     """A ping at the second of an item announces it, and one a year later is false."""
     trace = trace_of(items)
     if trace.time.size == 0:
         return
     stamps = trace.origin + trace.time.astype("timedelta64[s]")
     names = np.array(trace.names)[trace.source]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pings.csv"
-        later = stamps + np.timedelta64(365, "D")
-        rows = [f"{name},{t}Z" for name, t in zip([*names] * 2, [*stamps, *later], strict=True)]
-        path.write_text("\n".join(["source,utc", *rows[::-1]]))
-        pings, repairs = read_pings(path, trace, now="2100-01-01", duplicates="keep")
+    path = tmp_path / "pings.csv"
+    later = stamps + np.timedelta64(365, "D")
+    rows = [f"{name},{t}Z" for name, t in zip([*names] * 2, [*stamps, *later], strict=True)]
+    path.write_text("\n".join(["source,utc", *rows[::-1]]))
+    pings, repairs = read_pings(path, trace, now="2100-01-01", duplicates="keep")
     assert pings.announced.all()
     assert repairs == []
     assert (
         np.bincount(pings.source, minlength=len(trace)).tolist()
         == trace.counts(trace.begin, trace.end).tolist()
     )
-
-
-SLOW = ("decay 1e-14", "joint decay 1e-10")
-
-FAMILIES = {
-    **{name: on_traces(partial(replays, name)) for name in policies(TRACES["drawn"])},
-    "Experiment": {"three sources in five weeks": experiments},
-    "Trace": on_traces(counts),
-    "best_fixed_frequencies": on_sets(fixed_frequencies, *SLOW),
-    "choose_memory": {"three sources in five weeks": memories},
-    "known_from": on_traces(knowledge),
-    "lambdacrawl": {name: partial(crawls_at_random, sources) for name, sources in SETS.items()},
-    "lambdacrawl_rates": {"ten decades": crawl_rates},
-    "publications": {"by another reader": shipped},
-    "read_pings": on_traces(pinged_after_each_item),
-    "read_trace": on_traces(written_and_read),
-}

@@ -1,6 +1,4 @@
-"""Families for the crawler: its choices against rankings written anew, its readings by hand."""
-
-from functools import partial
+"""The crawler's choices against rankings written anew, and its readings by hand."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +35,7 @@ def ten_decades(size=40):
     return Sources(rate, worth, decay)
 
 
-FAMILIES_OF_SOURCES = {
+SETS = {
     "rates over ten decades": ten_decades(),
     "equal sources": Sources(np.ones(30), np.ones(30), np.full(30, 0.3)),
     "near-ties": Sources(1 + 1e-13 * np.arange(30), np.ones(30), np.full(30, 0.3)),
@@ -52,7 +50,8 @@ def ages_of(size, seed=0):
     return rng.integers(0, 10 ** rng.integers(1, 7, size))
 
 
-def index_ranks(sources):
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_index_policy_ranks_by_index(sources):
     """The chosen sources are those of largest index, by a sort in Python."""
     age = ages_of(len(sources))
     seen = Observation(0, age, np.full(len(sources), np.nan))
@@ -63,8 +62,11 @@ def index_ranks(sources):
         assert policy.select(seen, budget).tolist() == sorted(order[:budget])
 
 
-def dates_ask_for(sources, share):
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("name", [name for name in SETS if name != "slow decay"])
+def test_due_dates_ask_for_frequencies(name, share):
     """The intervals ask for the frequencies of the relaxed problem, and in all for the budget."""
+    sources = SETS[name]
     size = len(sources)
     budget = share * size
     urls, ages = [str(i) for i in range(size)], np.zeros(size)
@@ -77,8 +79,13 @@ def dates_ask_for(sources, share):
     assert (relaxed.frequency[often] <= 1 / relaxed.age[often] * (1 + 1e-9)).all()
 
 
-def crawl_by_hosts(sources, hosts, delay, budget):
+@pytest.mark.parametrize(
+    ("hosts", "delay", "budget"), [(1, 1.0, 4), (3, 2.5, 2), (5, 0.3, 30), (7, 0.0, 6)]
+)
+@pytest.mark.parametrize("name", ["rates over ten decades", "equal sources", "near-ties"])
+def test_frontier_ranks_what_hosts_allow(name, hosts, delay, budget):
     """Each place goes to the largest index that may be fetched: ranked anew for every place."""
+    sources = SETS[name]
     size = len(sources)
     where = np.arange(size) % hosts
     crawl = Frontier(IndexPolicy(sources), where.tolist(), budget, rng=np.random.default_rng(0))
@@ -104,13 +111,24 @@ def feed(*items):
     ).encode()
 
 
-def halves(published, now, half_life, worth):
+@pytest.mark.parametrize(
+    ("published", "now", "half_life", "worth"),
+    [
+        ("Mon, 01 Jan 2024 00:00:00 GMT", 1_704_067_210.0, 1.0, 2.0**-10),
+        ("Fri, 01 Jan 2094 00:00:00 GMT", 0.0, 1.0, 1.0),
+        ("Wed, 31 Dec 1969 23:00:00 GMT", 0.0, 3600.0, 0.5),
+        ("", 0.0, 1.0, 1.0),
+        ("Mon, 01 Jan 0000 00:00:00 GMT", 0.0, 1.0, 1.0),
+    ],
+)
+def test_items_lose_worth_by_half_life(published, now, half_life, worth):
     body = feed(f"<guid>1</guid><pubDate>{published}</pubDate>")
     found = FeedReader(half_life).read(Reply(200, {}, body, time=now), "")
     assert found.reward == pytest.approx(worth, rel=1e-12)
 
 
-def worth_on_the_site(decay, before):
+@pytest.mark.parametrize(("decay", "before"), [(1e-12, 3600.0), (40.0, 1.0), (0.5, 1e6)])
+def test_site_serves_what_age_has_left(decay, before):
     """What a crawl finds is the sum over items of utility times what age has left of it."""
     times, utility = np.array([-before, 0.0, 900.0]), np.array([1e6, 1.0, 1e-6])
     site = Site(Sources([1.0], [1.0], [decay]), [times], [utility])
@@ -122,7 +140,8 @@ def worth_on_the_site(decay, before):
         assert found.reward == pytest.approx(left[there].sum(), rel=1e-12)
 
 
-def counts(rate):
+@pytest.mark.parametrize("rate", [0.0, 0.01, 50.0])
+def test_random_site_has_poisson_items(rate):
     """Items over many epochs are as many as a Poisson process has, within five deviations."""
     sources = Sources([rate], [1.0], [0.3])
     site = random_site(sources, 400, np.random.default_rng(1))
@@ -131,16 +150,20 @@ def counts(rate):
     assert (np.diff(site.published[0]) >= 0).all()
 
 
-def faults(share, last):
+@pytest.mark.parametrize(("share", "last"), [(0.3, 1), (0.3, 40), (0.0, 1), (0.001, 1)])
+def test_random_faults_have_their_share(share, last):
     drawn = random_faults(200, 400, share, np.random.default_rng(0), last=last)
     assert set(np.unique(drawn)) <= set(range(Fault.FINE, Fault.CUT + 1))
     deviation = np.sqrt(share * (1 - share) * last / drawn.size)
     assert abs((drawn > 0).mean() - share) <= 6 * deviation
 
 
-def exported(kind, column):
+@pytest.mark.parametrize(
+    ("kind", "column"), [("nutch", "fetchTime"), ("stormcrawler", "nextFetchDate")]
+)
+def test_exported_dates_parse_back(kind, column):
     """The dates of a crawler's export parse back to those that were found."""
-    sources = FAMILIES_OF_SOURCES["some that never publish"]
+    sources = SETS["some that never publish"]
     urls = [f"http://127.0.0.1/{i}?a=1,2" for i in range(len(sources))]
     found = due_dates(sources, urls, np.zeros(len(sources)), NOW, seconds=60.0, budget=2.0)
     frame = export(found, kind)
@@ -148,7 +171,9 @@ def exported(kind, column):
     assert frame["url"].tolist() == urls
 
 
-def learns_the_rate(rate, n):
+@pytest.mark.parametrize("rate", [1e-3, 0.3, 40.0])
+@pytest.mark.parametrize("n", [2, 15, 500])
+def test_listing_index_learns_the_rate(rate, n):
     """Many feeds of one rate: the mean estimate is it, from one listing each, within 4 errors."""
     rng, feeds = np.random.default_rng(n), 400
     policy = ListingIndex(feeds, half_life=1.0, seconds=1.0, shape=1e-9)
@@ -162,81 +187,33 @@ def learns_the_rate(rate, n):
     assert 0.35 < (ratios < (n - 1) / gamma(n).median()).mean() < 0.65
 
 
-def believed(dates, expected):
+@pytest.mark.parametrize(
+    ("dates", "expected"),
+    [
+        ([5.0], True),
+        ([5.0, -1.7e308], True),
+        ([5.0, 4.0, None, None], True),
+        ([5.0, None, None], False),
+        ([5.0] * 9, False),
+        ([4.5, 4.0], True),
+        (np.repeat(np.arange(5.0), 2), True),
+    ],
+)
+def test_listed_ages_are_believed(dates, expected):
     assert bool(listed_ages(dates, 5.0)) == expected
 
 
-def window(ages, memory):
+@pytest.mark.parametrize(
+    ("ages", "memory"),
+    [
+        (np.arange(1.0, 9.0), 1e-3),
+        (np.arange(1.0, 9.0), 1e12),
+        (3e7 * np.arange(1.0, 4.0), 1e7),
+    ],
+)
+def test_listing_window_is_an_integral(ages, memory):
     items, time = listing_window(ages, memory)
     assert items == pytest.approx(sum(np.exp(-age / memory) for age in ages[:-1]))
     kink = [min(5 * memory, ages[-1])]
     exact = {"limit": 500, "epsabs": 0.0, "epsrel": 1e-10, "points": kink}
     assert time == pytest.approx(quad(lambda x: np.exp(-x / memory), 0, ages[-1], **exact)[0])
-
-
-FAMILIES = {
-    "IndexPolicy": {
-        name: partial(index_ranks, sources) for name, sources in FAMILIES_OF_SOURCES.items()
-    },
-    "Frontier": {
-        f"{name}, {hosts} hosts, a delay of {delay} epochs, budget {budget}": partial(
-            crawl_by_hosts, FAMILIES_OF_SOURCES[name], hosts, delay, budget
-        )
-        for name in ("rates over ten decades", "equal sources", "near-ties")
-        for hosts, delay, budget in ((1, 1.0, 4), (3, 2.5, 2), (5, 0.3, 30), (7, 0.0, 6))
-    },
-    "FeedReader": {
-        "a half-life of one second": partial(
-            halves, "Mon, 01 Jan 2024 00:00:00 GMT", 1_704_067_210.0, 1.0, 2.0**-10
-        ),
-        "the future": partial(halves, "Fri, 01 Jan 2094 00:00:00 GMT", 0.0, 1.0, 1.0),
-        "before 1970": partial(halves, "Wed, 31 Dec 1969 23:00:00 GMT", 0.0, 3600.0, 0.5),
-        "no date": partial(halves, "", 0.0, 1.0, 1.0),
-        "beyond all dates": partial(halves, "Mon, 01 Jan 0000 00:00:00 GMT", 0.0, 1.0, 1.0),
-    },
-    "ListingIndex": {
-        f"{rate:g} items an epoch, listings of {n}": partial(learns_the_rate, rate, n)
-        for rate in (1e-3, 0.3, 40.0)
-        for n in (2, 15, 500)
-    },
-    "listed_ages": {
-        "one item": partial(believed, [5.0], True),
-        "the largest number": partial(believed, [5.0, -1.7e308], True),
-        "only half of the items have dates": partial(believed, [5.0, 4.0, None, None], True),
-        "most items have no date": partial(believed, [5.0, None, None], False),
-        "one instant": partial(believed, [5.0] * 9, False),
-        "two dates": partial(believed, [4.5, 4.0], True),
-        "two by two": partial(believed, np.repeat(np.arange(5.0), 2), True),
-    },
-    "listing_window": {
-        "a memory of seconds": partial(window, np.arange(1.0, 9.0), 1e-3),
-        "a long memory": partial(window, np.arange(1.0, 9.0), 1e12),
-        "a year in seconds": partial(window, 3e7 * np.arange(1.0, 4.0), 1e7),
-    },
-    "Site": {
-        "no decay to speak of": partial(worth_on_the_site, 1e-12, 3600.0),
-        "fast decay": partial(worth_on_the_site, 40.0, 1.0),
-        "items before the start": partial(worth_on_the_site, 0.5, 1e6),
-    },
-    "due_dates": {
-        f"{name}, budget {share:g} N": partial(dates_ask_for, sources, share)
-        for name, sources in FAMILIES_OF_SOURCES.items()
-        for share in (0.1, 0.5, 1.0)
-        if name not in ("slow decay",)
-    },
-    "export": {
-        "nutch": partial(exported, "nutch", "fetchTime"),
-        "stormcrawler": partial(exported, "stormcrawler", "nextFetchDate"),
-    },
-    "random_faults": {
-        "single": partial(faults, 0.3, 1),
-        "long spells": partial(faults, 0.3, 40),
-        "none": partial(faults, 0.0, 1),
-        "rare": partial(faults, 0.001, 1),
-    },
-    "random_site": {
-        "few items": partial(counts, 0.01),
-        "many items": partial(counts, 50.0),
-        "none": partial(counts, 0.0),
-    },
-}
