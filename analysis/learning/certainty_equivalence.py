@@ -644,7 +644,7 @@ def choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-unt
 
 @brief
 class CertaintyEquivalence(CompiledLearner, choose=choose, learn=learn):
-    """The learner.
+    """Estimate rates and decay, and crawl by the index of the estimates.
 
     Parameters
     ----------

@@ -151,7 +151,7 @@ def _index_learn(model, state, arms, age, content_found, aged):  # type: ignore[
 
 @brief
 class WhittleQ(CompiledLearner, choose=_index_choose, learn=_index_learn):
-    """The learner.
+    """Whittle-index Q-learning over ages.
 
     Parameters
     ----------

@@ -151,7 +151,7 @@ def _region_learn(model, state, arms, age, content_found, aged):  # type: ignore
 
 @brief
 class UcWhittle(CompiledLearner, choose=_region_choose, learn=_region_learn):
-    """The learner.
+    """UCWhittle: the index of the most optimistic contents in a confidence region.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Utility, four_sources, long_run_cycle, simulate
+from analysis.ephemeral import Utility, four_sources, simulate
 from analysis.ephemeral.instances import random_sources
 from analysis.learning import (
     AgeBlindUcb,
@@ -16,6 +16,7 @@ from analysis.learning import (
 from analysis.learning.comparison import compare_at_budgets, index_rewards
 
 SOURCES = four_sources()
+EQUAL_WORTHS = Utility("deterministic")
 LEARNERS = {
     "certainty equivalence": partial(CertaintyEquivalence, 4),
     "age-blind": partial(AgeBlindUcb, 4),
@@ -25,19 +26,13 @@ LEARNERS = {
 }
 
 
-def compared(**changes):
-    settings = {"horizon": 800, "replications": 4, "seed": 5, "utility": Utility("deterministic")}
-    return compare_learners(SOURCES, LEARNERS, 1, **{**settings, **changes})
+def compared(learners=LEARNERS, utility=EQUAL_WORTHS):
+    settings = {"horizon": 800, "replications": 4, "seed": 5, "utility": utility}
+    return compare_learners(SOURCES, learners, 1, **settings)
 
 
-def test_shapes_reference_and_divergence():
-    curves = compared()
-    best = curves["age-blind"].reference
-    assert best[400:].mean() == pytest.approx(
-        long_run_cycle(SOURCES, "whittle", 1).average_reward, rel=1e-3
-    )
-    assert curves["certainty equivalence"].expected.shape == (4, 800)
-    wild = curves["initial version"]
+def test_diverged_runs_are_counted():
+    wild = compared()["initial version"]
     assert len(wild.diverged) + wild.expected.shape[0] == 4
     assert len(wild.diverged) >= 2
     assert all(0 <= epoch < 800 for _, epoch in wild.diverged)
@@ -45,18 +40,9 @@ def test_shapes_reference_and_divergence():
 
 def test_learner_ignores_other_players():
     """Its arrivals and its own draws do not depend on the learners listed after it."""
-    alone = compare_learners(
-        SOURCES,
-        {"certainty equivalence": LEARNERS["certainty equivalence"]},
-        1,
-        horizon=800,
-        replications=4,
-        seed=5,
-        utility=Utility("deterministic"),
-    )
-    np.testing.assert_array_equal(
-        alone["certainty equivalence"].expected, compared()["certainty equivalence"].expected
-    )
+    first = "certainty equivalence"
+    alone = compared(learners={first: LEARNERS[first]})
+    np.testing.assert_array_equal(alone[first].expected, compared()[first].expected)
 
 
 def test_regret_loss_and_curves_are_consistent():

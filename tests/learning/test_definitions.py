@@ -382,5 +382,12 @@ def test_index_range():
                         index = 1 - alpha**at * (1 + at * (1 - alpha))
                         exact = float(3 * index / (1 - alpha**age))
                         assert value == pytest.approx(exact, rel=1e-12, abs=0)
-                assert found[0] <= found[1] <= 3.0 * (1 + 1e-15)
+                    for mu in np.geomspace(slowest, fastest, 20):
+                        alpha = mpmath.exp(-mpmath.mpf(float(mu)))
+                        index = 1 - alpha**at * (1 + at * (1 - alpha))
+                        between = float(3 * index / (1 - alpha**age))
+                        assert found[0] * (1 - 1e-12) <= between <= found[1] * (1 + 1e-12)
+                assert found[1] <= 3.0 * (1 + 1e-15)
     assert index_range(1, 1, 0.0) == (0.0, 0.0)
+    with pytest.raises(ValueError, match="at"):
+        index_range(12, 2, 1.0)

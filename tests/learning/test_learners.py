@@ -33,6 +33,7 @@ from analysis.learning import certainty_equivalence as kernel
 from tests.ephemeral.sets import SETS
 
 SOURCES = four_sources()
+EXPLORATIONS = ("forced", "ucb", "thompson")
 
 
 def plain(exploration, **options):
@@ -102,22 +103,25 @@ def test_cache_depends_on_both_steps(name):
     assert set(steps) <= modules_behind([loop])
 
 
+def crawl_at_random(learners, content, seed):
+    """Show learners crawls of a random arm an epoch; return ages and contents of those of arm 0."""
+    age, held, rng = np.ones(4, dtype=np.int64), SOURCES.u.copy(), np.random.default_rng(seed)
+    first = []
+    for brought in content.T:
+        arms = rng.choice(4, 1)
+        if arms[0] == 0:
+            first.append((age[0], held[0]))
+        for learner in learners:
+            learner._age[:] = age
+            learner.update(arms, held[arms])
+        held[arms], age[arms] = 0.0, 0
+        held, age = SOURCES.alpha * held + brought, age + 1
+    return np.array(first).T
+
+
 def test_estimates_are_the_quasi_likelihood_maximum():
     learner = CertaintyEquivalence(4)
-    ages, found = [], []
-    content = exponential(400, 3)
-    held, age = SOURCES.u.copy(), np.ones(4, dtype=np.int64)
-    rng = np.random.default_rng(1)
-    for epoch in range(400):
-        learner._age[:] = age
-        arms = np.sort(rng.choice(4, 1, replace=False))
-        if arms[0] == 0:
-            ages.append(age[0])
-            found.append(held[0])
-        learner.update(arms, held[arms])
-        held[arms], age[arms] = 0.0, 0
-        held, age = SOURCES.alpha * held + content[:, epoch], age + 1
-    k, r = np.array(ages), np.array(found)
+    k, r = crawl_at_random([learner], exponential(400, 3), seed=1)
 
     def loss(parameters):
         mean = np.exp(parameters[0]) * -np.expm1(-np.exp(parameters[1]) * k)
@@ -128,7 +132,7 @@ def test_estimates_are_the_quasi_likelihood_maximum():
     assert learner.decay[0] == pytest.approx(best[1], rel=5e-3)
 
 
-@pytest.mark.parametrize("exploration", ["forced", "ucb", "thompson"])
+@pytest.mark.parametrize("exploration", EXPLORATIONS)
 def test_certainty_equivalence_recovers_noiseless_parameters(exploration):
     learner = certainty(exploration)()
     learner.play(SOURCES, mean_content(SOURCES, 200), 2, np.random.default_rng(0))
@@ -138,7 +142,7 @@ def test_certainty_equivalence_recovers_noiseless_parameters(exploration):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("budget", "bound"), [(1, 1e-3), (2, 2e-3)])
-@pytest.mark.parametrize("exploration", ["forced", "ucb", "thompson"])
+@pytest.mark.parametrize("exploration", EXPLORATIONS)
 def test_certainty_equivalence_loses_next_to_nothing(exploration, budget, bound):
     best = long_run_cycle(SOURCES, "whittle", budget).average_reward
     earned = [
@@ -157,9 +161,6 @@ def test_unit_of_reward_is_irrelevant():
         one = MAKERS[name](4, 2).play(SOURCES, content, 2, np.random.default_rng(0))
         two = MAKERS[name](4, 2).play(grown, content * 1e-4, 2, np.random.default_rng(0))
         np.testing.assert_array_equal(one.crawls, two.crawls)
-
-
-EXPLORATIONS = ("forced", "ucb", "thompson")
 
 
 def fed(learner, contents, epochs, start=1):
@@ -272,15 +273,7 @@ def test_signed_root_is_attained(epochs, root):
     """The profile of a grid twenty times as fine, with the same crawls."""
     grids = [certainty("thompson", points=points)() for points in (121, 2401)]
     rough, fine = grids
-    content, age, rng = exponential(epochs), np.ones(4, dtype=np.int64), np.random.default_rng(2)
-    held = SOURCES.u.copy()
-    for epoch in range(epochs):
-        arms = np.sort(rng.choice(4, 1))
-        for learner in grids:
-            learner._age[:] = age
-            learner.update(arms, held[arms])
-        held[arms], age[arms] = 0.0, 0
-        held, age = SOURCES.alpha * held + content[:, epoch], age + 1
+    crawl_at_random(grids, exponential(epochs), seed=2)
     for arm in range(4):
         phi = 0.02 * rough._state.total[arm]
         found, fallen = kernel.at_root(rough._model, rough._state, arm, root, phi)

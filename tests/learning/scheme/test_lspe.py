@@ -222,18 +222,9 @@ def test_options_out_of_range_are_named(change, message):
     [
         (lambda: mean_content(SOURCES, 0), "horizon"),
         (lambda: Lspe(SOURCES, None, [1.0]), "initial_thresholds"),
-        (
-            lambda: Lspe(SOURCES).play(SOURCES, CONTENT, 5, np.random.default_rng(0)),
-            "budget",
-        ),
-        (
-            lambda: Lspe(SOURCES).play(SOURCES, CONTENT.T, 1, np.random.default_rng(0)),
-            "content",
-        ),
-        (
-            lambda: Lspe(SOURCES).play(SOURCES, -CONTENT, 1, np.random.default_rng(0)),
-            "content",
-        ),
+        (lambda: Lspe(SOURCES).play(SOURCES, CONTENT, 5, np.random.default_rng(0)), "budget"),
+        (lambda: Lspe(SOURCES).play(SOURCES, CONTENT.T, 1, np.random.default_rng(0)), "content"),
+        (lambda: Lspe(SOURCES).play(SOURCES, -CONTENT, 1, np.random.default_rng(0)), "content"),
     ],
 )
 def test_wrong_input_is_named(call, message):
