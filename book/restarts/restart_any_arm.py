@@ -266,7 +266,7 @@ def save_losses(played: pd.DataFrame) -> pd.DataFrame:
     return means
 
 
-def save_exercises() -> None:
+def save_solutions() -> None:
     """Save the numbers of the solutions."""
     kernel = np.array([[0.5, 0.5], [0.2, 0.8]])
     arm = Arm(np.array([kernel, kernel]), np.array([[0.0, 1.0], [2.0, 1.5]]))

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.bandit import RestartBandit, index_scores
+from analysis.restarts.instances import crawler_index, machine
+from analysis.restarts.whittle import whittle_index
 from scorecard import (
     COLOURS,
     Claim,
@@ -94,6 +96,29 @@ def save_numbers(costs: pd.DataFrame, machines: RestartBandit, queues: RestartBa
     for name in costs:
         for policy, word in short.items():
             save_value(f"restart-applications-{name}-{word}", loss_percentage(costs[name], policy))
+
+
+def make_sensor_machines() -> tuple[RestartArm, RestartArm]:
+    """Return a machine that is new, warned or failed, and one that is new or failed."""
+    chance, repair, failed = 0.15, 5.0, 12.0
+    warned = np.array([[1 - chance, chance, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    sudden = np.array([[1 - chance, chance], [0.0, 1.0]])
+    return (
+        machine(warned, [0.0, 0.0, failed], [repair] * 3),
+        machine(sudden, [0.0, failed], [repair] * 2),
+    )
+
+
+def save_solutions() -> None:
+    """Save the numbers of the solutions."""
+    for name, u_star, alpha, age in (("slow", 1.0, 0.9, 3), ("fast", 0.15, 0.3, 1)):
+        for word, discount in (("discounted", 0.9), ("average", 1.0)):
+            index = crawler_index(u_star, alpha, discount, [age])
+            save_value(f"restart-applications-{name}-{word}", index[0])
+    warned, sudden = (whittle_index(arm, 0.95).index for arm in make_sensor_machines())
+    for state, value in zip(("new", "warned", "failed"), warned, strict=True):
+        save_value(f"restart-applications-sensor-{state}", value)
+    save_value("restart-applications-sensorless-failed", sudden[1])
 
 
 # Claims

@@ -112,6 +112,16 @@ def save_readings(readings: pd.DataFrame) -> None:
     )
 
 
+def save_solutions(arm: RestartArm, discount: float) -> None:
+    """Save the indices of an arm, and of one that differs in its reset only."""
+    to_first = np.eye(arm.states)[0]
+    moved = RestartArm(arm.passive, to_first, arm.passive_cost, arm.active_cost)
+    for name, variant in (("", arm), ("moved-", moved)):
+        index = whittle_index(variant, discount).index
+        save_value(f"restart-indexability-{name}least", index.min())
+        save_value(f"restart-indexability-{name}most", index.max())
+
+
 # Claims
 
 

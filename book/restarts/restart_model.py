@@ -10,13 +10,16 @@ from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.bandit import RestartBandit
+from analysis.restarts.bandit import RestartBandit, index_scores, relaxed_bound
+from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms
+from analysis.restarts.joint import evaluate_scores, solve_joint
 from analysis.restarts.subsidised import (
     SubsidisedSolution,
     evaluate_policy,
     least_over_policies,
 )
 from analysis.results import DiscountedSolution, Estimate
+from book.restarts.shared import make_two_machines
 from scorecard import (
     COLOURS,
     Claim,
@@ -115,6 +118,21 @@ def save_first_costs(exact: pd.DataFrame) -> None:
         formats=".4f",
         labels=POLICIES,
     )
+
+
+def save_solutions() -> None:
+    """Save the numbers of the solutions."""
+    two = make_two_machines()
+    for name, indices in zip(("first", "second"), index_scores(two), strict=True):
+        save_value(f"restart-model-two-{name}-new", indices[0])
+        save_value(f"restart-model-two-{name}-worn", indices[1])
+    save_value("restart-model-two-index", evaluate_scores(two, index_scores(two)).values[0, 0])
+    save_value("restart-model-two-optimal", solve_joint(two).values[0, 0])
+    arm = slide_arms("sorted-simplex", 1, 4, np.random.default_rng(2019))[0]
+    for name, copies in (("three", 3), ("six", 6)):
+        many = RestartBandit((arm,) * copies, copies // 3, SLIDE_DISCOUNT)
+        save_value(f"restart-model-copies-{name}", solve_joint(many).values.flat[0] / copies)
+    save_value("restart-model-copies-bound", relaxed_bound(many)[0] / copies)
 
 
 # Claims

@@ -6,7 +6,7 @@ Frames of systems are those of `analysis.restarts.systems.myopic_gaps` and `exac
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -190,6 +190,28 @@ def save_losses(worst: pd.DataFrame) -> None:
         formats=".4f",
         labels={"optimal": "optimum", "index_best": "index, best ties", "loss": "loss (%)"},
     )
+
+
+#: Arms and budget of the cells that the solution quotes.
+QUOTED = ((25, 5), (75, 5), (25, 1), (75, 1))
+
+
+def save_solutions(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> None:
+    """Save the median saving of a generator for few and many arms to a repair, where it was run."""
+    medians = cells[cells.kernel == kernel].groupby(["arms", "budget"], as_index=False).eps.median()
+    savings = {(cell.arms, cell.budget): cell.eps for cell in medians.itertuples()}
+    save_value("restart-myopic-wearing", saves_like_wear(savings))
+    for cell in QUOTED:
+        if cell in savings:
+            save_value(f"restart-myopic-{cell[0]}-{cell[1]}", savings[cell])
+
+
+def saves_like_wear(medians: Mapping[tuple[int, int], float]) -> bool:
+    """Whether savings rise with the arms at a large budget and fall at a small one."""
+    if not all(cell in medians for cell in QUOTED):
+        return False
+    few_large, many_large, few_small, many_small = (medians[cell] for cell in QUOTED)
+    return bool(many_large > few_large and many_small < few_small)
 
 
 # Claims

@@ -18,7 +18,9 @@ from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.instances import STRUCTURED_KERNELS
+from analysis.restarts.bandit import RestartBandit, index_scores
+from analysis.restarts.instances import SLIDE_DISCOUNT, STRUCTURED_KERNELS, slide_arms
+from analysis.restarts.joint import evaluate_scores, solve_joint
 from book.restarts.shared import SYSTEM, printed_ticks
 from scorecard import (
     COLOURS,
@@ -31,6 +33,7 @@ from scorecard import (
     save_data,
     save_figure,
     save_table,
+    save_value,
     save_values,
 )
 from scorecard.prints import printed_number
@@ -144,6 +147,48 @@ def save_fullest_bins(counts: pd.DataFrame, instances: int, budget: int) -> None
         f"by how ties are broken; $m = {budget}$.",
         instances="restart-optimum-systems",
     )
+
+
+def make_trap() -> RestartBandit:
+    """Return three arms alike, one active, that fail when new and stay as they are in between."""
+    wear, new = np.eye(3)[[2, 1, 2]], np.array([1.0, 0.0, 0.0])
+    arm = RestartArm(wear, new, np.array([0.0, 1.0, 4.0]), np.full(3, 2.0))
+    return RestartBandit((arm,) * 3, 1, SLIDE_DISCOUNT)
+
+
+def compute_shock_ratios(instances: int = 12) -> pd.DataFrame:
+    """Return the ratio in % on small systems of shocks by how ties are broken.
+
+    To the lower arm, by the rule of the one most likely to fail, and in the best way.
+    """
+    rng, rows = np.random.default_rng(5), []
+    for _ in range(instances):
+        bandit = RestartBandit(tuple(slide_arms("shock", 4, 4, rng)), 1, SLIDE_DISCOUNT)
+        scores = index_scores(bandit)
+        fails = [arm.passive[0, -1] for arm in bandit.arms]
+        ruled = [index + 1e-7 * chance for index, chance in zip(scores, fails, strict=True)]
+        costs = {
+            "lower": evaluate_scores(bandit, scores),
+            "rule": evaluate_scores(bandit, ruled),
+            "best": evaluate_scores(bandit, scores, ties="best"),
+        }
+        optimal = solve_joint(bandit).values.flat[0]
+        rows.append({name: 100 * optimal / cost.values.flat[0] for name, cost in costs.items()})
+    return pd.DataFrame(rows)
+
+
+def save_solutions() -> None:
+    """Save the numbers of the solutions."""
+    bandit = make_trap()
+    scores = index_scores(bandit)
+    for name, index in zip(("new", "middle", "worst"), scores[0], strict=True):
+        save_value(f"restart-optimum-trap-{name}", index)
+    save_value("restart-optimum-trap-optimal", solve_joint(bandit).values[0, 0, 1])
+    save_value("restart-optimum-trap-index", evaluate_scores(bandit, scores).values[0, 0, 1])
+    ratios = compute_shock_ratios()
+    save_value("restart-optimum-shocks", len(ratios))
+    for name in ("lower", "rule", "best"):
+        save_value(f"restart-optimum-shocks-{name}", ratios[name].min())
 
 
 # Claims

@@ -15,8 +15,10 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.restarts.arm import RestartArm
+from analysis.restarts.instances import SLIDE_DISCOUNT, one_step, slide_arm
 from analysis.restarts.subsidised import cycle_by_definition, evaluate_policy, rates_by_equations
-from analysis.restarts.whittle import Thresholds, thresholds
+from analysis.restarts.whittle import Thresholds, thresholds, whittle_index
+from book.restarts.shared import make_two_machines
 from scorecard import (
     COLOURS,
     Claim,
@@ -161,6 +163,26 @@ def save_cycles(cycles: pd.DataFrame) -> None:
             "priced": "$C_\\lambda$",
         },
     )
+
+
+def index_of_sure_wear(arm: RestartArm, discount: float) -> Floats:
+    """Return the index of an arm that wears by one state an epoch, in closed form."""
+    powers = discount ** np.arange(1, arm.states + 1)
+    before = np.concatenate(([0.0], np.cumsum(powers * arm.passive_cost)[:-1]))
+    lengths = (1 - powers) / (1 - discount)
+    return np.asarray(arm.passive_cost * lengths - before - arm.active_cost)
+
+
+def save_solutions() -> None:
+    """Save the numbers of the solutions."""
+    sure = slide_arm(one_step(5, 0.0))
+    save_value("restart-thresholds-sure-formula", index_of_sure_wear(sure, SLIDE_DISCOUNT)[-1])
+    save_value("restart-thresholds-sure", whittle_index(sure, SLIDE_DISCOUNT).index[-1])
+    dear = make_two_machines().arms[1]
+    index, gains = whittle_index(dear, SLIDE_DISCOUNT).index, dear.stopping_cost(SLIDE_DISCOUNT)
+    for state, value, gain in zip(("new", "worn"), index, gains, strict=True):
+        save_value(f"restart-thresholds-dear-{state}", value)
+        save_value(f"restart-thresholds-dear-r-{state}", gain)
 
 
 # Claims

@@ -2,6 +2,7 @@
 
 import pytest
 
+from analysis.restarts import whittle_index
 from analysis.restarts.instances import example_queues
 from book.restarts import restart_applications as page
 from scorecard.verdicts import add_words
@@ -25,3 +26,12 @@ def test_arms_table_has_every_law():
     assert [row[f"to {y}"] for y in range(5)] == pytest.approx([0, 0.8, 0, 0, 0.2])
     assert table.loc[("bursts", "restart"), "to 0"] == pytest.approx(0.8)
     assert (row["holding"], row["sending"]) == (1, 1)
+
+
+def test_warning_alone_not_urgent():
+    warned, sudden = (
+        whittle_index(arm, 0.95, method="definition") for arm in page.make_sensor_machines()
+    )
+    new, at_risk, failed = warned.index
+    assert at_risk == pytest.approx(new)
+    assert failed > sudden.index[1]

@@ -17,6 +17,7 @@ from analysis.restarts.subsidised import solve_subsidised
 from analysis.restarts.systems import exact_costs
 from analysis.results import Estimate
 from book.restarts import restart_model as page
+from book.restarts import shared
 from tests.support import assert_all_turn, verdicts
 
 
@@ -90,3 +91,13 @@ def test_equal_paths_have_no_interval():
     assert page.describe_simulation(Estimate(1.5, 1.5, 1.5, 9)) == "1.5000 on every path"
     said = page.describe_simulation(Estimate(1.5, 1.4, 1.6, 9))
     assert said == "1.5000, between 1.4000 and 1.6000 at 99.99%"
+
+
+def test_index_repairs_wrong_machine():
+    """By hand: the optimum leaves the first machine worn, at a cost of 1.2 from epoch 1 on."""
+    two = shared.make_two_machines()
+    assert solve_joint(two).values[0, 0] == pytest.approx(1.2 * SLIDE_DISCOUNT)
+    assert evaluate_scores(two, index_scores(two)).values[0, 0] > 2
+    first, second = index_scores(two)
+    assert second[0] > first[0]
+    assert first[1] > second[0]

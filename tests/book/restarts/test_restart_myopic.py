@@ -83,3 +83,11 @@ def test_table_has_savings_of_size(cells):
     ahead = 100 * (1 - shock["index"] / shock.lookahead)
     assert table["two epochs"]["shock"] == pytest.approx(ahead.median())
     assert (table["in one bin"] >= 50).all()
+
+
+def test_wear_sentence_turns_with_medians():
+    medians = dict(zip(page.QUOTED, (1.0, 2.0, 2.0, 1.0), strict=True))
+    assert page.saves_like_wear(medians)
+    for cell in page.QUOTED[1], page.QUOTED[3]:
+        assert not page.saves_like_wear(medians | {cell: 3.0 - medians[cell]})
+    assert not page.saves_like_wear({page.QUOTED[0]: 1.0})

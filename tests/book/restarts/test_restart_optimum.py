@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from analysis.restarts import evaluate_scores, index_scores, solve_joint
 from analysis.restarts.instances import SLIDE_DISCOUNT, slide_arms
 from analysis.restarts.systems import exact_costs
 from book.restarts import restart_optimum as page
@@ -81,3 +82,19 @@ def test_tie_predicates_turn(true):
     assert set(page.collect_predicates(systems).values()) == {True}
     tied = systems.assign(alpha_worst=systems.alpha_best, index_best_least=1.0)
     assert set(page.collect_predicates(tied).values()) == {False}
+
+
+def test_trap_arms_not_monotone():
+    """By hand: 2 for the repair of one of the two that fail, in turns, and 1 for the middle."""
+    bandit = page.make_trap()
+    scores = index_scores(bandit)
+    assert not bandit.arms[0].stochastically_monotone
+    assert (scores[0][:-1] < scores[0][1:]).all()
+    assert solve_joint(bandit).values[0, 0, 1] == pytest.approx(3)
+    assert evaluate_scores(bandit, scores).values[0, 0, 1] > 5
+
+
+def test_shock_ties_keep_likely_failure():
+    ratios = page.compute_shock_ratios(4)
+    assert ratios.rule.to_numpy() == pytest.approx(ratios.best.to_numpy(), abs=1e-4)
+    assert (ratios.lower < 99.9).any()

@@ -5,6 +5,7 @@ import pytest
 
 from analysis.restarts import thresholds, whittle_index
 from analysis.restarts.instances import (
+    one_step,
     random_kernel,
     shock,
     slide_arm,
@@ -165,3 +166,11 @@ def test_unvisited_states_do_not_cross():
 def test_undefined_ratio_is_shown():
     shown = page.tabulate_routes({"ratio": [-1.5, np.nan], "definition": [-1.5, 2.00004]})
     assert shown.to_numpy().tolist() == [[-1.5, "0/0"], [-1.5, 2.0]]
+
+
+@pytest.mark.parametrize("discount", [0.3, 0.9, 0.99])
+def test_sure_wear_has_closed_form(discount):
+    arm = slide_arm(one_step(6, 0.0))
+    assert page.index_of_sure_wear(arm, discount) == pytest.approx(
+        whittle_index(arm, discount).index
+    )
