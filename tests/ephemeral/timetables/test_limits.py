@@ -330,24 +330,3 @@ def test_freshness_is_the_same_function():
         fresh = weight * quad(lambda t, rate=change: np.exp(-rate * t), 0, gap)[0] / gap
         as_source = Sources([weight], [1.0], [change])  # u* = weight / change
         assert as_source.state_at_age([gap])[0] / gap == pytest.approx(fresh, rel=1e-9)
-
-
-def test_constant_gaps_under_any_arrivals():
-    """Items at all even or all odd epochs, a coin for each source: Campbell's mean, exactly."""
-    sources = Sources([0.5, 0.5, 0.5], [1.0, 2.0, 3.0], [0.3, 0.6, 0.1])
-    table = timetable(sources, 2, odd_parts=(1,))
-    period, turns = int(table.gap.max()), 20
-    crawled, _ = crawl_times(table, turns * period)
-    for i, row in enumerate(crawled):
-        means = []
-        for parity in (0, 1):  # items arrive at the beginning of every second epoch
-            content, earned = 0.0, []
-            for epoch, now in enumerate(row):
-                content = content * np.exp(-sources.decay[i]) + (epoch % 2 == parity)
-                earned.append(content if now else 0.0)
-                content = 0.0 if now else content
-            means.append(np.mean(earned[period * (turns - 2) :]))
-        gap = gaps_around(row[:period])
-        ages = np.arange(gap.max(initial=0) + 1)
-        found = np.cumsum(0.5 * np.exp(-sources.decay[i] * ages))  # items 0 to k - 1 epochs old
-        assert np.mean(means) == pytest.approx(found[gap - 1].sum() / period, rel=1e-9)
