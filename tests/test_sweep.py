@@ -70,9 +70,8 @@ def _no_cluster_from_outside(monkeypatch):
 POINTS = [1.0, 2.5, -3.0, 1e-9]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_local_streams_equal_seed_sequence(jobs):
-    results = sweep(noisy_function(), POINTS, seed=7, replications=5, jobs=jobs, progress=False)
+def test_local_streams_equal_seed_sequence():
+    results = sweep(noisy_function(), POINTS, seed=7, replications=5, jobs=2, progress=False)
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
 
@@ -201,12 +200,6 @@ def test_sweep_equals_loop():
                 ]
                 for p, point in enumerate(points)
             ]  # fmt: skip
-
-
-def test_more_points_keep_results():
-    few = sweep(noisy_function(), POINTS[:2], seed=3, replications=2, jobs=1, progress=False)
-    many = sweep(noisy_function(), POINTS, seed=3, replications=4, jobs=1, progress=False)
-    assert as_bytes(few) == [row[:2] for row in as_bytes(many)[:2]]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

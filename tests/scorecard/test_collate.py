@@ -131,12 +131,6 @@ def test_unfit_record_is_refused(start_run):
     assert "X-2: its verdict needs evidence" in str(failed.value)  # every problem is named
 
 
-def test_differing_number_is_shown(start_run):
-    folder = start_run()
-    record_all(number=1.6)
-    assert gather(folder).verdicts["X-1"]["verdict"] == "differs"
-
-
 @pytest.mark.parametrize(
     ("fields", "verdict"),
     [
