@@ -1,9 +1,8 @@
-"""Models, policies and page-making behind a reproducible book on scheduling web crawlers.
+"""Models and policies behind a reproducible book on scheduling web crawlers.
 
-Sub-packages carry the names of the book's parts: `ephemeral`, `restarts`, `learning` and `robots`
-hold models, and `joint` that of crawler and indexing engine together; `mdp` holds the solvers that
-they share; `published` holds every number that the five documents print; `report` turns notebooks
-into pages.
+Sub-packages carry the names of the book's parts: `ephemeral`, `restarts`, `bandits`, `learning`,
+`robots`, `trace` and `crawl`, and `joint` for crawler and indexing engine together; `mdp` holds the
+solvers that they share.
 """
 
 __version__ = "0.1.0"
