@@ -35,6 +35,11 @@ def fingerprint(names: Iterable[str], *, ignore_docstrings: bool = False) -> str
     str
         64 hexadecimal digits.
 
+    Raises
+    ------
+    ValueError
+        If a name is no module and no name of one: a misspelt name would certify less than it says.
+
     Examples
     --------
     >>> fingerprint(["analysis.checks"]) == fingerprint(["analysis.results"])
@@ -74,19 +79,32 @@ def source_file(module: str) -> Path:
 def statements(source: str) -> str:
     """Return the source of a module without docstrings, empty lines and comment lines."""
     lines: list[str] = source.splitlines()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
-            docstring = node.body[0]
-            first, end = docstring.lineno - 1, docstring.end_lineno or docstring.lineno
-            lines[first:end] = [""] * (end - first)
-    return "".join(f"{line}\n" for line in lines if line.strip() and line.strip()[0] != "#")
+    docstrings: list[ast.stmt] = []
+    inside: set[int] = set()  # indices of lines that begin inside a string
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            docstrings.append(node.body[0])
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            inside |= set(range(node.lineno, node.end_lineno or node.lineno))
+    for docstring in docstrings:
+        first, end = docstring.lineno - 1, (docstring.end_lineno or docstring.lineno) - 1
+        # Offsets of the tree are in bytes.
+        before = lines[first].encode()[: docstring.col_offset].decode()
+        after = lines[end].encode()[docstring.end_col_offset :].decode()
+        lines[first : end + 1] = [before + after] + [""] * (end - first)
+        inside -= set(range(first, end + 1))
+    return "".join(
+        f"{line}\n"
+        for number, line in enumerate(lines)
+        if number in inside or (line.strip() and line.strip()[0] != "#")
+    )
 
 
 def forget() -> None:
     """Forget what was read of the package, so that the next fingerprint reads its files again."""
-    for cached in (_root, _graph, _reexports, _hash):
+    for cached in (_root, _graph, _own_names, _reexports, _hash):
         cached.cache_clear()
 
 
@@ -123,9 +141,28 @@ def _defining_modules(name: str) -> set[str]:
     """Return the modules that define a dotted name; for a package, of all its public names."""
     if name in _graph().modules:
         return {name, *_reexports(name).values()}
-    package, _, attribute = name.rpartition(".")
-    exported = _reexports(package)
-    return {package, exported[attribute]} if attribute in exported else _defining_modules(package)
+    parent, _, attribute = name.rpartition(".")
+    if parent in _graph().modules:
+        if attribute in _reexports(parent):
+            return {parent, _reexports(parent)[attribute]}
+        if attribute in _own_names(parent):
+            return {parent}
+    raise ValueError(
+        f"names must be modules or public names below {', '.join(PACKAGES)}, got {name!r}"
+    )
+
+
+@cache
+def _own_names(module: str) -> set[str]:
+    """Return the names that a module binds at its top level, also those that it imports."""
+    tree = ast.parse(source_file(module).read_text(encoding="utf-8"))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    return names
 
 
 @cache

@@ -121,7 +121,8 @@ if numba is not None:
             from analysis.fingerprint import fingerprint  # needs grimp, which models alone do not
 
             super().__init__(py_func, py_file)
-            self._stamp = fingerprint([py_func.__module__])
+            # A kernel made from a template has the module of its copy, and globals of another one.
+            self._stamp = fingerprint({py_func.__module__, py_func.__globals__["__name__"]})
 
         def get_source_stamp(self) -> str:
             """Return the hash of all code that the kernel may depend on."""

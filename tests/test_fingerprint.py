@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from analysis.fingerprint import statements
+from analysis.fingerprint import modules_behind, statements
 from scorecard.files import ROOT
 
 LEARNING = {"losses", "kernel", "learning-trap"}
@@ -74,8 +74,23 @@ def test_deep_module_changes_each_certificate(certificates, module, changed):
     assert {name for name in before if before[name] != after[name]} == changed
 
 
+@pytest.mark.parametrize(
+    "name", ["analysis.checkss", "analysis.checks.check_integr", "analysis.ephemeral.x", "numpy"]
+)
+def test_unknown_names_are_refused(name):
+    with pytest.raises(ValueError, match=name):
+        modules_behind(["analysis.checks", name])
+
+
 def test_docstrings_and_comments_do_not_count():
     source = 'def f(x):\n    """Double."""\n    # why\n\n    return x\n'
     assert statements(source) == "def f(x):\n    return x\n"
     assert statements(source.replace("Double", "Double\n\n    it")) == statements(source)
     assert statements(source.replace("return x", "return 2")) != statements(source)
+
+
+def test_code_beside_docstrings_counts():
+    assert statements('def f(): "Double."; return 1\n') == "def f(): ; return 1\n"
+    text = 'KERNEL = """\n# not a comment\n\n"""\n'
+    assert statements(text) == text
+    assert statements('async def f():\n    """Wait."""\n    return 1\n').count("\n") == 2
