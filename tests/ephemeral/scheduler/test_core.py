@@ -1,7 +1,5 @@
 """The scheduler against a full sort of all sources, epoch by epoch."""
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +14,6 @@ from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.calendar import bend_of, shares
 from analysis.ephemeral.scheduler.core import Scheduler, scheduler_from_parquet
 from analysis.ephemeral.scheduler.register import spread_ages
-from tests.ephemeral.sets import SETS, budgets
 
 
 @njit
@@ -95,9 +92,9 @@ def many_sources(count, seed=0, **more):
 
 
 # A few values each, so that equal sources and equal indices are common.
-RATES = st.sampled_from([0.0, 0.5, 1.0, 3.0, 250.0])
-DECAYS = st.sampled_from([1e-6, 0.01, 0.3, 0.7, 1.0, 5.0])
-COSTS = st.sampled_from([0.1, 1.0, 1.5, 2.0, 7.0])
+RATES = st.sampled_from([0.0, 1e-5, 0.5, 1.0, 3.0, 250.0, 1e5])
+DECAYS = st.sampled_from([1e-14, 1e-6, 0.01, 0.3, 0.7, 1.0, 5.0, 1e3])
+COSTS = st.sampled_from([0.1, 1.0, 1.0001, 2.0, 7.0])
 
 
 @st.composite
@@ -180,7 +177,7 @@ def test_thousands_of_sources(start, costs):
         same_crawl(scheduler, reference, [None, 150.0, 400.0][epoch % 3 if epoch > 60 else 0])
 
 
-@given(st.floats(1e-9, 50), st.integers(0, 100_000))
+@given(st.floats(1e-14, 1e3), st.integers(0, 100_000))
 def test_kernel_agrees_with_the_closed_form(decay, age):
     source = Sources([1.0], [1.0], [decay])
     limit, m, bend, _ = columns(source)
@@ -559,37 +556,3 @@ def test_file_errors_name_rows(tmp_path):
 def test_argument_errors_name_argument(tmp_path, wrong, message):
     with pytest.raises(ValueError, match=message):
         scheduler_from_parquet(tmp_path / "none.parquet", **wrong)
-
-
-# Small sets, by what is hard about them.
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_crawls_of_hard_sets_equal_full_sort(name):
-    """In reward and not by number: a tie to the last bit may fall another way."""
-    sources = SETS[name]
-    for budget in budgets(sources):
-        scheduler, ranked = Scheduler(sources, budget, 1), FullSort(sources, budget, 1)
-        for _ in range(60):
-            expected, expected_rewards = ranked.crawl()
-            numbers, rewards = scheduler.crawl()
-            assert numbers.size == expected.size
-            total = expected_rewards.sum()
-            assert rewards.sum() == pytest.approx(total, rel=1e-9, abs=1e-300)
-            # Of equal sources the crawled ones may differ by number: those of the scheduler count.
-            ranked.age[:] = scheduler.ages
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_demand_of_hard_sets_follows_index(name):
-    """With greatest ages and without, below and above the threshold."""
-    sources = SETS[name]
-    for budget, most in product(budgets(sources), (None, 50)):
-        scheduler = Scheduler(sources, budget, np.arange(len(sources)) + 45, max_age=most)
-        for _ in range(12):
-            scheduler.crawl()
-        index = whittle_index_at_age(sources, scheduler.ages)
-        levels = np.sort(np.concatenate([[0.0], *(index * f for f in (0.5, 1 - 1e-9, 1 + 1e-9))]))
-        truth = [sources.cost[index >= level].sum() for level in levels]
-        np.testing.assert_allclose(scheduler.demand(levels), truth, rtol=1e-12, atol=1e-12)
-        assert [scheduler.demand(level) for level in levels] == pytest.approx(truth)

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.ephemeral import Scheduler, Sources, four_sources, whittle_index_at_age
-from analysis.ephemeral.optimum.costs import fill_budget
+from analysis.ephemeral import Scheduler, Sources, four_sources
 from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.register import caps, pages_per_epoch, queued_sources
 from analysis.joint import Engine, frozen_index, frozen_reward, priced_index
@@ -16,7 +15,6 @@ from tests.ephemeral.scheduler.test_core import (
     same_crawl,
     some_sources,
 )
-from tests.ephemeral.sets import SETS, budgets
 
 
 class CappedSort(FullSort):
@@ -282,23 +280,3 @@ def test_missing_price_cannot_be_set():
         with pytest.raises(ValueError, match="price"):
             priced.price = wrong
     assert priced.price == 0.1
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_queue_that_moves_ranks_other_sources(name):
-    sources = SETS[name]
-    for budget in budgets(sources):
-        scheduler = Scheduler(sources, budget, 1, price=0.0, index_rate=5.0)
-        for epoch in range(30):
-            queue = scheduler.queue = (0, 3, 40)[epoch % 3]
-            seen, ages = queued_sources(sources, 5.0, queue), scheduler.ages
-            index = whittle_index_at_age(seen, ages)
-            affordable = np.where(sources.cost > budget * (1 + 1e-12), -np.inf, index)
-            expected = fill_budget(affordable, sources.cost, budget, "stop")
-            numbers, rewards = scheduler.crawl()
-            assert numbers.size == expected.size
-            assert index[numbers].sum() == pytest.approx(
-                index[expected].sum(), rel=1e-9, abs=1e-300
-            )
-            content = seen.state_at_age(ages)[numbers]
-            np.testing.assert_allclose(rewards, content, rtol=1e-9, atol=1e-300)
