@@ -1,5 +1,4 @@
 from .arrivals import Arrivals, Utility
-from .environment import Environment
 from .index import whittle_index, whittle_index_at_age
 from .lagrangian import crawl_price, lagrangian_index, losses
 from .optimum.advice import FTVAPolicy, IDPolicy, LPUpdatePolicy
@@ -27,7 +26,7 @@ from .signals.reliability import Reliability
 from .simulation import long_run_cycle, simulate
 from .sources import Sources, four_sources
 from .stochastic.index import stochastic_bound, stochastic_index
-from .stochastic.simulation import compare, simulate_random
+from .stochastic.simulation import Environment, compare, simulate_random
 from .theory.formula import index_by_definition
 from .timetables.guarantees import bound_at_price
 from .timetables.table import Timetable, timetable

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_whole, shown
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.simulation import Environment
 from analysis.extras import missing_extra
 
 try:

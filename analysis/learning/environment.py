@@ -47,10 +47,10 @@ from analysis.checks import (
 )
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals
-from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.kernels import one_minus_short_exp
 from analysis.ephemeral.policies import Observation, Policy, select_arms
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.simulation import Environment
 from analysis.kernel_cache import njit
 
 compiled = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)

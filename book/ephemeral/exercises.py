@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.ephemeral.arrivals import Arrivals
-from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.optimum.costs import simulate_costs
@@ -20,6 +19,7 @@ from analysis.ephemeral.scheduler.register import spread_ages
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
+from analysis.ephemeral.stochastic.simulation import Environment
 from analysis.ephemeral.theory.formula import printed_index
 from book.ephemeral.lagrangian_index import make_lockstep
 

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.instances import bunched, random_sources, wide_set
 from analysis.ephemeral.optimum.exact import optimal_cycle
@@ -28,7 +27,7 @@ from analysis.ephemeral.optimum.static import constant_gaps
 from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.simulation import Cycle, long_run_cycle
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.simulation import compare, simulate_random
+from analysis.ephemeral.stochastic.simulation import Environment, compare, simulate_random
 from analysis.ephemeral.theory.formula import index_by_definition
 from analysis.results import Estimate, NotConverged
 from book.ephemeral.shared import EXACT, is_optimal

@@ -23,10 +23,9 @@ from analysis.ephemeral import (
     timetable,
     whittle_index_at_age,
 )
-from analysis.ephemeral.environment import random_trajectory
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import GreedyPolicy, MyopicPolicy, RoundRobinPolicy, select_arms
-from analysis.ephemeral.stochastic.simulation import compare_on
+from analysis.ephemeral.stochastic.simulation import compare_on, random_trajectory
 from analysis.learning import (
     AgeBlindUcb,
     CompiledLearner,

@@ -86,12 +86,6 @@ def silence_until_death(ping_rate: float, death_rate: float) -> float:
     return float(np.log(2.0 + rate / death) / (death + rate))
 
 
-def false_alarm_rate(ping_rate: float, death_rate: float) -> float:
-    """Return how often a living hub is taken for dead, per unit of time: at most 1.054 nu."""
-    until = silence_until_death(ping_rate, death_rate)
-    return float(ping_rate * np.exp(-ping_rate * until))
-
-
 def calendar_cost(sources: Sources, budget: float, share: float) -> float:
     """Return c(s) = V(1) - V(1 - s), what a share of the epochs costs the blind calendar.
 

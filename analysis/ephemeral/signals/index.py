@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
-from analysis.checks import check_array, check_integer, check_kind, check_number, check_positive
+from analysis.checks import check_array, check_integer, check_kind, check_positive
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.signals.model import Signals
 from analysis.ephemeral.stochastic.index import StochasticIndex, content_law, refined_index
@@ -130,35 +130,6 @@ def _waiting_sums(decay: float, no_ping: float, eta: float) -> tuple[float, floa
             residue -= power
         power *= 0.5
     return plain, faded
-
-
-def index_bounds(
-    worth: ArrayLike, alpha: float, passing: ArrayLike, reaching: ArrayLike
-) -> tuple[Floats, Floats]:
-    """Bounds on the index at a cost of one, for any law of U of finite mean and no upper limit.
-
-    Parameters
-    ----------
-    worth : array_like
-        State y.
-    alpha : float
-        exp(-mu T), in [0, 1).
-    passing, reaching : array_like
-        q+ = P(U > (1 - alpha) y) and q- = P(U >= y).
-
-    Returns
-    -------
-    low, high : ndarray
-        They are equal where q+ = q-, and may lie far apart elsewhere.
-    """
-    y = check_array("worth", worth, 0)
-    alpha = check_number("alpha", alpha, 0, 1, high_open=True)
-    likely, seldom = (
-        check_array(name, value, 0, 1)
-        for name, value in (("passing", passing), ("reaching", reaching))
-    )
-    low, high = (y * (1 - alpha) / (1 - (1 - q) * alpha) for q in (likely, seldom))
-    return low, high
 
 
 def signal_law(signals: Signals, arm: int, step: float, size: int) -> Floats:

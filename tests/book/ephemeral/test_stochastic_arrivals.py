@@ -15,8 +15,7 @@ from analysis.ephemeral import (
     four_sources,
     long_run_cycle,
 )
-from analysis.ephemeral.environment import random_trajectory
-from analysis.ephemeral.stochastic.simulation import compare_on, draw_contents
+from analysis.ephemeral.stochastic.simulation import compare_on, draw_contents, random_trajectory
 from analysis.results import Estimate, NotConverged
 from book.ephemeral import stochastic_arrivals as page
 from scorecard.verdicts import add_words

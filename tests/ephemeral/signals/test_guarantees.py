@@ -12,7 +12,6 @@ from analysis.ephemeral.signals.guarantees import (
     block_loss,
     calendar_cost,
     even_crawls_reward,
-    false_alarm_rate,
     lie_bound,
     silence_until_death,
 )
@@ -103,6 +102,11 @@ def test_early_truth_breaks_bound():
             net += waiting - charge
             age, waiting = 0, 0.0
     assert epochs * gain - net > 5 * u_star  # the bound with F = 0 is u*
+
+
+def false_alarm_rate(rate, death):
+    """How often a living hub is taken for dead: a silence that long ends with so many pings."""
+    return rate * np.exp(-rate * silence_until_death(rate, death))
 
 
 def test_odds_of_death_are_an_integral():

@@ -3,10 +3,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import gamma, kstest
 
-from analysis.ephemeral import Sources, four_sources, simulate
+from analysis.ephemeral import Sources, four_sources
 from analysis.ephemeral.arrivals import LAWS, Arrivals, Utility
-from analysis.ephemeral.environment import Environment
-from analysis.ephemeral.policies import named_policy
 
 EVERY_LAW = [
     Utility("deterministic"),
@@ -76,57 +74,6 @@ def test_same_seed_same_content():
     np.testing.assert_array_equal(one, other)
 
 
-def play(environment, policy, budget):
-    rewards = []
-    while environment.epoch < environment.horizon:
-        arms = policy.select(environment.observation, budget, None)
-        rewards.append(environment.step(arms).sum())
-    return np.array(rewards)
-
-
-@pytest.mark.parametrize("start", ["empty", "fresh", "full"])
-def test_no_randomness_is_deterministic(start):
-    sources = four_sources()
-    content = np.repeat(sources.u[:, None], 60, axis=1)
-    environment = Environment(sources, content, initial_state=start)
-    rewards = play(environment, named_policy("whittle", sources), 2)
-    expected = simulate(sources, "whittle", 2, 60, initial_state=start).reward
-    np.testing.assert_allclose(rewards, expected, rtol=1e-12)
-
-
-def test_unobserved_content_is_hidden():
-    sources = four_sources()
-    content = Arrivals(sources).sample(5, np.random.default_rng(4))
-    environment = Environment(sources, content, observed=[True, False, True, False])
-    environment.step([0])
-    state = environment.observation.state
-    np.testing.assert_array_equal(np.isnan(state), [False, True, False, True])
-    np.testing.assert_array_equal(state[[0, 2]], environment.state[[0, 2]])
-    np.testing.assert_array_equal(environment.observation.age, [1, 1, 1, 1])
-
-
-@pytest.mark.parametrize("lifetime", [[3, 1], [2, np.inf]])
-@pytest.mark.parametrize("initial", ["empty", [3.0, 4.0]])
-def test_old_content_is_dropped(initial, lifetime):
-    sources = Sources([5.0, 0.5], [2.0, 3.0], [0.4, 1.5])
-    content = Arrivals(sources).sample(40, np.random.default_rng(5))
-    environment = Environment(sources, content, lifetime=lifetime, initial_state=initial)
-    rng = np.random.default_rng(6)
-    start = np.zeros(2) if initial == "empty" else np.array(initial)
-    brought = np.column_stack([start, content])  # column t is one period old at epoch t
-    last = np.zeros(2, dtype=int)
-    for epoch in range(40):
-        for i in range(2):
-            first = int(max(last[i], epoch - lifetime[i] + 1))
-            ages = epoch - np.arange(first, epoch + 1)
-            expected = (sources.alpha[i] ** ages * brought[i, first : epoch + 1]).sum()
-            assert environment.state[i] == pytest.approx(expected, rel=1e-9, abs=1e-12)
-        arms = np.flatnonzero(rng.random(2) < 0.3)
-        there = environment.state[arms]
-        np.testing.assert_array_equal(environment.step(arms), there)
-        last[arms] = epoch + 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -143,30 +90,7 @@ def test_wrong_utility_is_named(arguments, message):
         Utility(**arguments)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"lifetime": [1, 2, 0, 4]}, "lifetime"),
-        ({"lifetime": [1, 2]}, "lifetime"),
-        ({"observed": [True]}, "observed"),
-        ({"content": np.ones((3, 5))}, "content"),
-        ({"content": -np.ones((4, 5))}, "content"),
-    ],
-)
-def test_wrong_environment_is_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Environment(four_sources(), **{"content": np.ones((4, 5)), **arguments})
-
-
-def test_wrong_steps_are_named():
-    environment = Environment(four_sources(), np.ones((4, 1)))
-    for arms in ([4], [-1], [1, 1], [True, False, False, False], [[1]], [0.5], None):
-        with pytest.raises(ValueError, match="arms"):
-            environment.step(arms)
-    assert environment.epoch == 0
-    environment.step([1])
-    with pytest.raises(ValueError, match="at most 1 times"):
-        environment.step([1])
+def test_wrong_arrivals_are_named():
     with pytest.raises(ValueError, match="utility"):
         Arrivals(four_sources(), [Utility(), Utility()])
     for law in (Utility(), Utility("uniform")):
