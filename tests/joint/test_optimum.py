@@ -1,10 +1,90 @@
-"""Small systems: bound, optimum and policies in their order, and what the optimum tends to."""
+"""Small systems: optima by trying all policies; bound, optimum and policies in their order."""
+
+from itertools import product
+from math import factorial
 
 import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources
 from analysis.joint import Engine, JointSystem, delay_bound, priced_problem
+from analysis.mdp import relative_value_iteration
+from tests.joint.test_index import SOURCES, exact_batch
+
+
+def page_by_page(system, ages, queue, crawls):
+    """Reward and law of the next queue, from what is on the page: joins and indexing in turn."""
+    sources, engine, law, reward = system.sources, system.engine, {queue: 1.0}, 0.0
+    for i, width in crawls:
+        window = min(ages[i], system.windows[width]) * sources.period
+        joined = {}
+        for q, chance in law.items():
+            reward += chance * exact_batch(sources, i, engine, window, q, system.order)[0]
+            rest, mean = 1.0, float(sources.arrival_rate[i] * window)
+            for n in range(engine.places - q):
+                share = np.exp(-mean) * mean**n / factorial(n)
+                joined[q + n] = joined.get(q + n, 0.0) + chance * share
+                rest -= share
+            joined[engine.places] = joined.get(engine.places, 0.0) + chance * rest
+        law = joined
+    after, mean = {}, engine.index_rate * sources.period
+    for q, chance in law.items():
+        rest = 1.0
+        for n in range(q):
+            share = np.exp(-mean) * mean**n / factorial(n)
+            after[q - n] = after.get(q - n, 0.0) + chance * share
+            rest -= share
+        after[0] = after.get(0, 0.0) + chance * rest
+    return reward, after
+
+
+def optima(system):
+    """The best of all policies of a tiny system, one by one."""
+    shape = [range(1, system.ages + 1)] * len(system.sources)
+    states = [(ages, q) for ages in product(*shape) for q in range(system.engine.places + 1)]
+    place = {state: n for n, state in enumerate(states)}
+    actions, size = system.actions, len(states)
+    moves, rewards = np.zeros((len(actions), size, size)), np.zeros((len(actions), size))
+    for (a, crawls), (n, (ages, q)) in product(enumerate(actions), enumerate(states)):
+        crawled = [i for i, _ in crawls]
+        older = [1 if i in crawled else min(k + 1, system.ages) for i, k in enumerate(ages)]
+        rewards[a, n], law = page_by_page(system, ages, q, crawls)
+        for target, chance in law.items():
+            moves[a, n, place[tuple(older), target]] += chance
+    best = -np.inf
+    for policy in product(range(len(actions)), repeat=size):
+        rows, earned = moves[policy, range(size)], rewards[policy, range(size)]
+        average = np.linalg.matrix_power(0.5 * (rows + np.eye(size)), 2**12)[-1]
+        best = max(best, float(average @ earned))
+    found = system.solve()
+    assert found.gain == pytest.approx(best, rel=1e-7)
+    assert relative_value_iteration(*system.problem).gain == pytest.approx(best, rel=1e-7)
+    assert system.gain(found.policy) == pytest.approx(best, rel=1e-7)
+
+
+@pytest.mark.parametrize("order", ["freshest", "random"])
+def test_optimum_of_tiny_system(order):
+    one = Sources([1.5], [1.0], [0.5])
+    optima(JointSystem(one, 1, Engine(0.7, 1), 3, order=order))
+    optima(JointSystem(one, 1, Engine(0.7, 1), 2, windows=(0.4, np.inf), order=order))
+
+
+@pytest.mark.parametrize("order", ["freshest", "random"])
+def test_optimum_of_two_sources(order):
+    two = Sources([1.5, 0.7], [1.0, 3.0], [0.5, 2.0])
+    optima(JointSystem(two, 2, Engine(0.7, 1), 1, order=order))
+
+
+@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+def test_delay_bound(sources):
+    """Any engine is at most as good as a fast one, and that one as good as none at all."""
+    budget = 0.4 * float(sources.cost.sum())
+    pages = float((sources.arrival_rate * sources.period).sum()) + 1
+    fast = delay_bound(sources, budget, Engine(1e15, 5)).bound
+    free = priced_problem(sources, budget, pages).bound
+    assert fast == pytest.approx(free, rel=1e-8)
+    slower = [delay_bound(sources, budget, Engine(s, 5)).bound for s in (0.3, 3.0, 30.0)]
+    assert (np.diff([*slower, fast]) >= -1e-9 * free).all()
 
 
 def drawn(seed):

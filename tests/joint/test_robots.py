@@ -1,6 +1,8 @@
-"""Robots that visit sources: the robot study as a limit, bounds, a simulation, a rule."""
+"""Robots that visit sources: all policies, the robot study as a limit, bounds, a simulation."""
 
 from functools import cached_property
+from itertools import product
+from math import factorial
 
 import numpy as np
 import pytest
@@ -11,6 +13,60 @@ from analysis.joint.robots import Landings
 from analysis.mdp import relative_value_iteration
 from analysis.results import Estimate
 from analysis.robots import RobotControl
+from tests.joint.test_index import SOURCES, exact_batch
+
+
+@pytest.mark.parametrize(
+    ("name", "i", "costs"),
+    [
+        ("one source", 0, (0.0, 0.0, 0.0)),
+        ("content gone within an epoch", 1, (0.3, 0.05, 0.1)),
+        ("content that lasts", 0, (0.0, 0.7, 0.2)),
+    ],
+)
+def test_optimum_of_one_robot(name, i, costs):
+    """One source and one robot: the best of all policies, from rates written down one by one."""
+    one, engine, rate, most = SOURCES[name].subset([i]), Engine(0.9, 2), 0.7, 2
+    system = RobotSystem(one, 1, rate, engine, most, *costs)
+    starvation, loss, running = costs
+    states = list(product(range(most + 1), (0, 1), range(engine.places + 1)))
+    place = {state: n for n, state in enumerate(states)}
+
+    def row(age, out, q):
+        """Rates out of a state after the decision, and what is earned per unit of time."""
+        flows, earned = np.zeros(len(states)), -starvation * (q == 0) - running * out
+        if q:
+            flows[place[age, out, q - 1]] += engine.index_rate
+        if age < most:
+            flows[place[age + 1, out, q]] += 1 / one.period
+        if out:
+            window = age * one.period
+            earned += rate * exact_batch(one, 0, engine, window, q, "freshest")[0]
+            mean, rest = float(one.arrival_rate[0] * window), 1.0
+            lost, room = mean - (engine.places - q), engine.places - q
+            for n in range(room):
+                chance = np.exp(-mean) * mean**n / factorial(n)
+                flows[place[0, 0, q + n]] += rate * chance
+                lost += (room - n) * chance
+                rest -= chance
+            flows[place[0, 0, engine.places]] += rate * rest
+            earned -= rate * loss * lost
+        return flows, earned
+
+    home = [n for n, (_, out, _) in enumerate(states) if not out]
+    rows = {(n, a): row(states[n][0], states[n][1] or a, states[n][2]) for n in range(len(states))
+            for a in (0, 1)}  # fmt: skip
+    best = -np.inf
+    for sends in product((0, 1), repeat=len(home)):
+        acts = dict(zip(home, sends, strict=True))
+        if not acts[place[most, 0, 0]]:
+            continue  # nothing would ever happen again
+        flows, earned = zip(*(rows[n, acts.get(n, 0)] for n in range(len(states))), strict=True)
+        chain = np.array(flows)
+        chain = chain - np.diag(chain.sum(axis=1))
+        average = np.linalg.matrix_power(np.eye(len(states)) + chain / 20, 2**14)[0]
+        best = max(best, float(average @ earned))
+    assert system.solve().gain == pytest.approx(best, abs=1e-7 * (1 + abs(best)))
 
 
 class OnePage(RobotSystem):

@@ -1,4 +1,4 @@
-"""The simulation in continuous time: exact gains, closed forms of queues, and part I as a limit."""
+"""The simulation in continuous time: page by page, exact gains, queues in closed form, part I."""
 
 from dataclasses import replace
 
@@ -6,9 +6,78 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources, four_sources
-from analysis.joint import Engine, JointSystem, queued_index, simulate_engine
-from analysis.joint.simulation import ORDERS_OF_INDEXING
+from analysis.joint import (
+    Engine,
+    JointSystem,
+    batch_value,
+    frozen_index,
+    frozen_reward,
+    queued_index,
+    simulate_engine,
+)
+from analysis.joint.simulation import ORDERS_OF_INDEXING, event_times
 from analysis.results import Estimate
+from tests.joint.test_index import ENGINES
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_queued_index(name):
+    """At the lengths of the queue in the table, the index with a frozen queue at each age."""
+    engine, _ = ENGINES[name]
+    sources = Sources([2.0, 9.0, 0.3], [3.0, 1.0, 1.0], [0.4, 0.1, 30.0])
+    for fresh in (False, True):
+        table = queued_index(sources, engine, price=0.1, fresh=fresh, ages=4)
+        age = np.arange(1, 5)[:, None] * np.ones(3)
+        for row, q in enumerate(table.queues):
+            exact = frozen_index(sources, engine, age, int(q), price=0.1, fresh=fresh)
+            np.testing.assert_allclose(table.index[row], exact, rtol=1e-12, atol=1e-15)
+            value, pages = batch_value(sources, engine, np.minimum(age, table.window[row]), int(q))
+            expected = frozen_reward(sources, engine, age, int(q), price=0.1, fresh=fresh)
+            np.testing.assert_allclose(value - 0.1 * pages, expected, rtol=1e-9, atol=1e-12)
+
+
+def followed(sources, engine, policy, budget, epochs, rng):
+    """First come first served, page by page, from the random numbers that a run draws."""
+    length = sources.period * (epochs + 1)
+    streams = rng.spawn(len(sources) + 1)
+    rates = [*sources.arrival_rate, engine.index_rate]
+    *births, done = (event_times(*each, length) for each in zip(streams, rates, strict=True))
+    last, waiting, earned = np.zeros(len(sources)), [], 0.0
+    done = done[done >= sources.period]
+    for epoch in range(epochs):
+        now = (epoch + 1) * sources.period
+        ages = np.round((now - last) / sources.period).astype(int)
+        queue = len(waiting)
+        row = int(np.flatnonzero(policy.queues == queue)[0])
+        worst = np.minimum(ages, policy.index.shape[1]) - 1
+        index = policy.index[row, worst, np.arange(len(sources))]
+        for i in np.argsort(-index, kind="stable")[:budget]:
+            if index[i] <= 0 or queue > policy.stop:
+                continue
+            since = max(last[i], now - policy.window[row, i])
+            batch = [b for b in births[i] if since <= b < now][::-1]
+            waiting += [(i, b) for b in batch][: engine.places - len(waiting)]
+            last[i] = now
+        for time in done[(done >= now) & (done < now + sources.period)]:
+            if waiting:
+                i, birth = waiting.pop(0)
+                fade = np.exp(-sources.decay_rate[i] * (time - birth))
+                earned += sources.mean_utility[i] * fade
+    return earned / epochs
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_simulated_engine(name):
+    engine, _ = ENGINES[name]
+    if engine.index_rate > 1e6:
+        engine = Engine(200.0, engine.places)
+    sources = Sources([2.0, 9.0, 0.3], [3.0, 1.0, 1.0], [0.4, 0.1, 3.0])
+    every = np.arange(engine.places + 1)
+    for options in ({"index": "blind"}, {"price": 0.1, "fresh": True}, {"price": 0.3}):
+        policy = queued_index(sources, engine, ages=6, queues=every, **options)
+        found = simulate_engine(sources, engine, policy, 2, 60, rng=np.random.default_rng(3))
+        exact = followed(sources, engine, policy, 2, 60, np.random.default_rng(3))
+        assert found.average_reward == pytest.approx(exact, rel=1e-10)
 
 
 def runs(number, *given, seed=1, **options):

@@ -1,19 +1,24 @@
+"""Learners side by side: shared arrivals, curves and what is measured against."""
+
 from functools import partial
 
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Utility, four_sources, simulate
+from analysis.ephemeral import Utility, WhittlePolicy, four_sources, simulate
 from analysis.ephemeral.instances import random_sources
 from analysis.learning import (
     AgeBlindUcb,
     CertaintyEquivalence,
+    Fixed,
     LearningCurves,
     Lspe,
     LspeOptions,
     compare_learners,
+    mean_content,
 )
 from analysis.learning.comparison import compare_at_budgets, index_rewards
+from tests.ephemeral.sets import SETS
 
 SOURCES = four_sources()
 EQUAL_WORTHS = Utility("deterministic")
@@ -83,3 +88,20 @@ def test_budgets_share_their_arrivals():
         alone = compare_learners(SOURCES, LEARNERS, budget, **settings)
         for name, curves in alone.items():
             np.testing.assert_array_equal(both[budget][name].expected, curves.expected)
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_learning_curves(sources):
+    made = {"index": partial(Fixed, WhittlePolicy(sources))}
+    with pytest.raises(ValueError, match="replications"):
+        compare_learners(sources, made, 1, horizon=5, replications=2**64, seed=0)
+    fresh = {"age-blind": partial(AgeBlindUcb, len(sources))}
+    for horizon in (2, 30):
+        found = compare_learners(sources, fresh, 1, horizon=horizon, replications=2, seed=0)
+        content = mean_content(sources, horizon)
+        alone = AgeBlindUcb(len(sources)).play(sources, content, 1, np.random.default_rng(0))
+        curve = found["age-blind"]
+        np.testing.assert_allclose(curve.expected, [alone.expected] * 2, rtol=1e-12)
+        if (sources.cost == 1).all():
+            index = simulate(sources, "whittle", 1, horizon, initial_state="fresh").reward
+            assert curve.reference.sum() == pytest.approx(index.sum(), rel=1e-9)

@@ -1,15 +1,21 @@
-"""Items and their sums: means, laws, and what a run does with them."""
+"""What learners see: contents and items, their means and laws, and what a run does with them."""
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from analysis.ephemeral import Arrivals, Observation, Sources, Utility
+from analysis.ephemeral import Arrivals, Observation, Sources, Utility, WhittlePolicy, simulate
 from analysis.learning import (
     CertaintyEquivalence,
+    Fixed,
     ItemSums,
+    mean_content,
+    mean_items,
+    play,
     sample_items,
 )
+from tests.ephemeral.sets import SETS
 
 RNG = np.random.default_rng(0)
 
@@ -96,3 +102,66 @@ def test_estimate_maximises_likelihood():
 def test_impossible_sums_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_fixed_policy_earns_simulation(sources):
+    """Mean content and a policy that does not learn: the simulation without chance."""
+    for budget in range(1, len(sources) + 1):
+        if (sources.cost != 1).any() and budget < len(sources):
+            continue
+        learner = Fixed(WhittlePolicy(sources))
+        run = play(sources, learner, mean_content(sources, 40), budget, np.random.default_rng(0))
+        content = sources.state_at_age(np.arange(1, 41)[:, None])
+        np.testing.assert_allclose(run.reward, run.expected, rtol=1e-9, atol=1e-300)
+        if (sources.cost == 1).all():
+            exact = simulate(sources, "whittle", budget, 40, initial_state="fresh").reward
+            assert run.reward.sum() == pytest.approx(exact.sum(), rel=1e-9)
+        assert run.reward.sum() <= 40 * content[-1].sum()
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_mean_content(sources):
+    for horizon in (1, 5):
+        once = sources.state_at_age(np.ones(len(sources)))
+        expected = np.tile(once[:, None], horizon)
+        np.testing.assert_allclose(mean_content(sources, horizon), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_mean_items(sources):
+    """Worth and worth times age of an epoch against their integrals, in high precision."""
+    drawn = mean_items(sources, 2)
+    with mpmath.workdps(60):
+        for i, (rate, worth, mu) in enumerate(
+            zip(sources.arrival_rate, sources.mean_utility, sources.decay, strict=True)
+        ):
+            z, each = mpmath.mpf(float(mu)), mpmath.mpf(float(rate * worth * sources.period))
+            sums = each * -mpmath.expm1(-z) / z, each * (1 - (1 + z) * mpmath.exp(-z)) / z**2
+            for found, exact in zip((drawn.worth, drawn.aged), sums, strict=True):
+                np.testing.assert_allclose(found[i], float(exact), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if name != "rates over ten decades"])
+def test_sampled_items(name):
+    """Means over epochs lie within five standard errors of the integrals."""
+    sources = SETS[name]
+    drawn, exact = (
+        sample_items(Arrivals(sources), 400, np.random.default_rng(1)),
+        mean_items(sources, 1),
+    )
+    for found, mean in ((drawn.worth, exact.worth), (drawn.aged, exact.aged)):
+        error = found.std(axis=1) / 20.0
+        assert (np.abs(found.mean(axis=1) - mean[:, 0]) <= 5 * error + 1e-4 * mean.max()).all()
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_item_sums(sources):
+    """Sums over items that are given one by one, by loops."""
+    rng = np.random.default_rng(0)
+    ages = [rng.random(n) * 9 for n in range(len(sources))]
+    worths = [rng.standard_exponential(age.size) for age in ages]
+    sums = ItemSums.of(worths, ages)
+    for i, (v, s) in enumerate(zip(worths, ages, strict=True)):
+        assert sums.worth[i] == pytest.approx(sum(v), rel=1e-12)
+        assert sums.aged[i] == pytest.approx(sum(x * y for x, y in zip(v, s, strict=True)))

@@ -1,10 +1,53 @@
 """Beliefs that their own cycles confirm, and beliefs that these refute."""
 
+import mpmath
 import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources, whittle_index_at_age
-from analysis.learning import closed_loop
+from analysis.learning import closed_loop, index_range
+from analysis.results import NotConverged
+from tests.ephemeral.sets import QUICK, SETS
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_closed_loop(name):
+    """The truth predicts what it finds and loses nothing; a belief does so where it is met."""
+    sources = SETS[name]
+    try:
+        found = closed_loop(sources, sources, 1)
+    except NotConverged:
+        return
+    assert (found.error, found.loss) == (0.0, 0.0)
+    for arm, ages in enumerate(found.gaps):
+        assert set(ages) == set(found.cycle.gaps(arm))
+    grown = Sources(2 * sources.arrival_rate, sources.mean_utility, sources.decay, sources.cost)
+    doubled = closed_loop(sources, grown, 1)  # the same order of indices
+    assert doubled.gaps == found.gaps
+    assert doubled.error == pytest.approx(0.5, rel=1e-9)
+
+
+def test_index_range():
+    """Both ends against high precision, and what lies between them along the curve."""
+    for age in (1, 2, 7, 1000):
+        for at in {1, (age + 1) // 2, age}:
+            for slowest, fastest in ((1e-9, 1e-6), (1e-3, 20.0), (0.2, 700.0)):
+                found = index_range(at, age, 3.0, slowest=slowest, fastest=fastest)
+                with mpmath.workdps(60):
+                    for mu, value in zip((slowest, fastest), found, strict=True):
+                        alpha = mpmath.exp(-mpmath.mpf(mu))
+                        index = 1 - alpha**at * (1 + at * (1 - alpha))
+                        exact = float(3 * index / (1 - alpha**age))
+                        assert value == pytest.approx(exact, rel=1e-12, abs=0)
+                    for mu in np.geomspace(slowest, fastest, 20):
+                        alpha = mpmath.exp(-mpmath.mpf(float(mu)))
+                        index = 1 - alpha**at * (1 + at * (1 - alpha))
+                        between = float(3 * index / (1 - alpha**age))
+                        assert found[0] * (1 - 1e-12) <= between <= found[1] * (1 + 1e-12)
+                assert found[1] <= 3.0 * (1 + 1e-15)
+    assert index_range(1, 1, 0.0) == (0.0, 0.0)
+    with pytest.raises(ValueError, match="at"):
+        index_range(12, 2, 1.0)
 
 
 def of(u_star, alpha):

@@ -1,3 +1,5 @@
+"""Learners: compiled loops, and estimates, bounds, draws and tables against definitions."""
+
 from functools import partial
 
 import numpy as np
@@ -515,3 +517,21 @@ def test_best_gap_reaches_price():
             gains = (5.0 * -np.expm1(-decay * ages) - 5.0 * share) / ages
             if gap < ages[-1]:
                 assert gains[gap - 1] == pytest.approx(gains.max(), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_age_blind_ucb(sources):
+    """UCB1 from its formula, in plain Python."""
+    content = Arrivals(sources).sample(60, np.random.default_rng(3))
+    run = AgeBlindUcb(len(sources)).play(sources, content, 1, np.random.default_rng(0))
+    held, found = sources.u.copy(), [[] for _ in range(len(sources))]
+    for epoch in range(60):
+        top = max((max(f) for f in found if f), default=0.0) or 1.0
+        bound = [
+            np.mean(f) + top * np.sqrt(2 * np.log(epoch) / len(f)) if f else np.inf for f in found
+        ]
+        arm = int(np.argmax(bound))
+        found[arm].append(held[arm])
+        assert held[arm] == pytest.approx(run.reward[epoch], rel=1e-12)
+        held[arm] = 0.0
+        held = sources.alpha * held + content[:, epoch]

@@ -9,7 +9,7 @@ import pytest
 from analysis.restarts import RestartArm, elimination, whittle_index, whittle_indices
 from analysis.restarts import elimination_steps as steps
 from analysis.restarts.elimination import eliminate_in_balls, eliminate_in_floats
-from tests.mdp.test_definitions import solved
+from tests.mdp.test_chains import solved
 from tests.restarts.support import FAMILIES, draw, precise_index
 from tests.restarts.test_whittle import drifting_down, unichain_arm
 

@@ -1,8 +1,80 @@
+"""Exact chains: two solvers, finite differences, runs of the scheme, and what (7) to (9) miss."""
+
 import numpy as np
 import pytest
 
-from analysis.ephemeral import four_sources, long_run_cycle
-from analysis.learning import FrozenPolicy, LspeOptions, gradient_check, learned
+from analysis.ephemeral import Sources, four_sources, long_run_cycle
+from analysis.learning import FrozenPolicy, LspeOptions, ThresholdChain, gradient_check, learned
+from analysis.results import NotConverged
+from tests.ephemeral.sets import SETS
+
+TWO = {
+    "equal sources": Sources([2.0] * 2, [1.0] * 2, [0.4] * 2),
+    "unlike": Sources([3.0, 2.0], [1.0, 0.7], [0.7, 0.35]),
+    "rates over ten decades": Sources([1e-5, 1e5], [1.0, 1.0], [0.3, 0.5]),
+}
+
+
+@pytest.mark.parametrize("sources", TWO.values(), ids=TWO)
+def test_frozen_policy(sources):
+    """Two solvers and two ways to draw: right alike, or refused."""
+    rng = np.random.default_rng(2)
+    for kappa in (1e-3, 1.0, 10.0, 100.0, 1e4):
+        options = LspeOptions.corrected(kappa=kappa)
+        q = rng.uniform(0, 0.3, (2, 3))
+        policy = FrozenPolicy(sources, options, budget=np.int64(1), cap=5)
+        try:
+            gain, law, _ = ThresholdChain(sources, q, options, cap=5).solve("crawled")
+            value = policy.evaluate(q)
+        except NotConverged:
+            assert kappa >= 10
+            continue
+        scale = float(sources.u_star.max())
+        assert value == pytest.approx(gain * scale, rel=1e-8)
+        chain = ThresholdChain(sources, q, options, cap=5)
+        long_run = np.linalg.matrix_power(chain.transition, 2**20 + 1)
+        later = long_run @ chain.transition
+        some = 0.5 * (long_run + later)[0]  # of period 1 or 2
+        if np.abs(some @ chain.transition - some).max() < 1e-12:
+            assert law == pytest.approx(some, abs=1e-7)
+
+
+def test_frozen_policy_in_parts():
+    """At this steepness two cycles hold for ever as rounded: no value, and it says so."""
+    sources = Sources([2.0] * 3, [1.0] * 3, [0.4] * 3)
+    options = LspeOptions.corrected(kappa=1e5)
+    q = np.zeros((3, 3))
+    q[:, 0] = 0.1, 0.2, 0.3
+    q[:, 1] = 5.0  # an arm is left the longer, the fuller the others are
+    try:
+        value = FrozenPolicy(sources, options, cap=4).evaluate(q)
+        gain = ThresholdChain(sources, q, options, 4).solve("crawled")[0]
+    except NotConverged as error:
+        refused = str(error)
+        assert "q" in refused
+        return
+    assert value == pytest.approx(gain * sources.u_star.max(), rel=1e-8)
+
+
+def test_budget_of_all_arms():
+    """With budget = N every arm is crawled at every epoch."""
+    for sources in (*TWO.values(), SETS["one source"]):
+        policy = FrozenPolicy(sources, LspeOptions(), budget=len(sources), cap=3)
+        q = np.full((len(sources), 3), 0.1)
+        assert policy.evaluate(q) == pytest.approx(sources.u.sum(), rel=1e-12)
+        assert policy.gradient(q) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("sources", TWO.values(), ids=TWO)
+def test_gradient(sources):
+    q = np.random.default_rng(1).uniform(0, 0.2, (2, 3))
+    for kappa in (0.1, 3.0, 10.0):
+        options = LspeOptions.corrected(kappa=kappa)
+        check = gradient_check(sources, q, options, cap=4)
+        exact = FrozenPolicy(sources, options, 1, cap=4).gradient(q)
+        np.testing.assert_allclose(check.formula, exact, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(check.formula, check.true, atol=1e-7 * max(kappa, 1))
+
 
 SOURCES = four_sources()
 OPTIONS = LspeOptions.corrected()

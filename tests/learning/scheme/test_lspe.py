@@ -1,9 +1,20 @@
+"""The 2019 scheme: the print line by line, divergence, the corrected scheme, and its steps."""
+
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Arrivals, four_sources, long_run_cycle
-from analysis.learning import Lspe, LspeOptions, mean_content, play, soft_threshold_value
+from analysis.ephemeral import Arrivals, Observation, four_sources, long_run_cycle
+from analysis.learning import (
+    GreedyThresholdPolicy,
+    Lspe,
+    LspeOptions,
+    learned,
+    mean_content,
+    play,
+    soft_threshold_value,
+)
 from analysis.learning.scheme import _kernel as kernel
+from tests.ephemeral.sets import SETS
 
 SOURCES = four_sources()
 CONTENT = mean_content(SOURCES, 10_000)
@@ -230,3 +241,41 @@ def test_options_out_of_range_are_named(change, message):
 def test_wrong_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_compiled_scheme_equals_plain(sources):
+    options, content = LspeOptions.corrected(), mean_content(sources, 60)
+    slow = play(sources, Lspe(sources, options), content, 1, np.random.default_rng(1))
+    fast = Lspe(sources, options).play(sources, content, 1, np.random.default_rng(1))
+    short = slow.reward[: fast.reward.size]
+    np.testing.assert_allclose(fast.reward, short, rtol=1e-9, atol=1e-300)
+    assert fast.diverged_at is not None or fast.reward.size == 60
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_runs_of_scheme(sources):
+    options = LspeOptions.corrected()
+    found = learned(sources, options, 1, horizon=5, replications=2, seed=7)
+    streams = np.random.default_rng(7).spawn(2)
+    content = mean_content(sources, 5)
+    runs = [play(sources, Lspe(sources, options), content, 1, rng) for rng in streams]
+    np.testing.assert_allclose(found.expected, [run.expected for run in runs], rtol=1e-9)
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_greedy_thresholds(sources):
+    rng = np.random.default_rng(0)
+    q = rng.uniform(0, 0.4, (len(sources), 3))
+    policy = GreedyThresholdPolicy(sources, q, LspeOptions())
+    for _ in range(10):
+        age = rng.integers(1, 30, len(sources))
+        x = sources.state_at_age(age) / sources.u_star.max()
+        others = x.sum() - x
+        excess = x - q[:, 0] - q[:, 1] * others - q[:, 2] * others**2
+        for budget in range(1, len(sources) + 1):
+            seen = Observation(0, age, np.full(len(sources), np.nan))
+            arms = policy.select(seen, budget)
+            assert arms.size == budget
+            left = np.delete(excess, arms)
+            assert excess[arms].min() >= left.max(initial=-np.inf) - 1e-12

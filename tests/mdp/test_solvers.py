@@ -1,4 +1,4 @@
-"""Decision problems and chains made to break their solvers, against exact fractions.
+"""Decision problems made to break their solvers, against exact fractions; forms of their input.
 
 Probabilities are multiples of a power of 2, so that the rows of floats sum to 1 exactly.
 """
@@ -11,26 +11,17 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
-from analysis.mdp import (
-    maximum_mean_cycle,
-    policy_iteration,
-    recurrent_classes,
-    relative_value_iteration,
-    solve_discounted,
-    stationary_law,
-)
-from analysis.mdp.discounted import METHODS
+from analysis.mdp import policy_iteration, relative_value_iteration, solve_discounted
+from analysis.mdp.discounted import METHODS, _allowed
 from analysis.results import NotConverged
+from tests.mdp.test_chains import closed_sets, exact_law, fractions, ring, solved
 
 #: Problems of each family in ``make check``, and in ``make proofs``.
 counted = pytest.mark.parametrize("count", [4, pytest.param(40, marks=pytest.mark.slow)])
-
-
-def ring(states):
-    return np.roll(np.eye(states), 1, axis=1)
 
 
 def dyadic(rng, states):
@@ -140,42 +131,6 @@ PROBLEMS: dict[str, Callable] = {
 HARD = ("nearly decomposable", "chains that seldom climb", "several recurrent classes")
 
 
-def fractions(values):
-    return [[Fraction(value) for value in row] for row in values]
-
-
-def solved(matrix, right):
-    """The solution of a linear system of fractions, by elimination."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    for k in range(len(rows)):
-        pivot = next(i for i in range(k, len(rows)) if rows[i][k])
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [entry / rows[k][k] for entry in rows[k]]
-        for i in range(len(rows)):
-            if i != k and rows[i][k]:
-                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return [row[-1] for row in rows]
-
-
-def closed_sets(chain):
-    """Recurrent classes, by who leads to whom."""
-    states = range(len(chain))
-    leads = [{s} for s in states]
-    for _ in states:
-        leads = [set().union(*(leads[t] | {t} for t in states if chain[s][t]), {s}) for s in states]
-    return {frozenset(leads[s]) for s in states if all(s in leads[t] for t in leads[s])}
-
-
-def exact_law(rates):
-    """Stationary law of rates that all communicate, exactly: balance, and a sum of 1."""
-    size = len(rates)
-    matrix = [[rates[i][j] for i in range(size)] for j in range(size)]
-    for j in range(size):
-        matrix[j][j] = -sum(rate for i, rate in enumerate(rates[j]) if i != j)
-    matrix[-1] = [Fraction(1)] * size
-    return solved(matrix, [Fraction(0)] * (size - 1) + [Fraction(1)])
-
-
 def drawn(family, *seed):
     """A problem whose rows sum to 1 exactly."""
     transitions, rewards = PROBLEMS[family](np.random.default_rng(seed))
@@ -252,121 +207,6 @@ def test_discounted_values_are_optimal(family, count):
             assert np.abs(found.values - best).max() <= room, (number, power, method)
 
 
-def decomposable(power):
-    """Two blocks of four states; one in 2^power leaves a block."""
-    rng = np.random.default_rng(power)
-    rates = np.kron(np.eye(2), np.ones((4, 4))) * rng.integers(1, 9, (8, 8))
-    rates[1, 6], rates[5, 2] = 0.5**power, 3 * 0.5**power
-    return rates
-
-
-def geometric(states, ratio):
-    """A queue in which each state is `ratio` times as likely as the one before."""
-    rates = np.diag(np.full(states - 1, ratio), 1) + np.diag(np.ones(states - 1), -1)
-    law = [Fraction(ratio) ** k for k in range(states)]
-    return rates, [p / sum(law) for p in law]
-
-
-def test_recurrent_classes_of_graphs():
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        states = int(rng.integers(1, 7))
-        edges = rng.random((states, states)) < rng.uniform(0.05, 0.5)
-        chain = np.where(edges, 10.0 ** rng.uniform(-300, 0, edges.shape), 0.0)
-        found = recurrent_classes(sparse.csr_array(chain))
-        assert {frozenset(members.tolist()) for members in found} == closed_sets(edges)
-        assert all((np.diff(members) > 0).all() for members in found)
-        assert len(found) == len(closed_sets(edges))
-
-
-def best_cycle(successors, rewards, start):
-    """Largest mean of a cycle that the start leads to, by all paths that meet no state twice."""
-    best = []
-
-    def walk(path, earned):
-        for target, reward in zip(successors[:, path[-1]], rewards[:, path[-1]], strict=True):
-            if reward == -np.inf:
-                continue
-            if target in path:
-                since = path.index(target)
-                best.append(sum(earned[since:], Fraction(reward)) / (len(path) - since))
-            else:
-                walk([*path, target], [*earned, Fraction(reward)])
-
-    walk([start], [])
-    return max(best)
-
-
-def drawn_forbidden(rng, states):
-    rewards = rng.normal(size=(2, states))
-    rewards[1, rng.integers(states)] = -np.inf
-    return rewards
-
-
-CYCLES = {
-    "unlike": lambda rng, states: rng.normal(size=(2, states)),
-    "many ties": lambda rng, states: rng.integers(3, size=(2, states)).astype(float),
-    "near ties": lambda rng, states: 1 + 1e-10 * rng.integers(3, size=(2, states)),
-    "rewards of ten decades": lambda rng, states: 10.0 ** rng.uniform(-5, 5, (2, states)),
-    "forbidden actions": drawn_forbidden,
-    "rewards of 1e-200": lambda rng, states: 1e-200 * rng.normal(size=(2, states)),
-    "rewards of 1e200": lambda rng, states: 1e200 * rng.normal(size=(2, states)),
-}
-
-
-@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("draw", CYCLES.values(), ids=CYCLES)
-def test_best_mean_cycle(draw, count):
-    for number in range(count):
-        rng = np.random.default_rng(number)
-        states = int(rng.integers(1, 6))
-        successors = rng.integers(states, size=(2, states))
-        rewards = draw(rng, states)
-        unit = np.abs(rewards[np.isfinite(rewards)]).max()
-        for start in range(states):
-            solution, cycle = maximum_mean_cycle(successors, rewards, initial_state=start)
-            truth = best_cycle(successors, rewards, start)
-            assert abs(solution.gain - truth) <= 1e-11 * unit
-            own = rewards[solution.policy[cycle], cycle].mean()
-            assert own == pytest.approx(solution.gain, rel=1e-14, abs=1e-15 * unit)
-            assert solution.residual <= 1e-11 * unit
-
-
-def test_long_cycle_is_found():
-    """A ring of 3,000 states that earns a billionth more, or less, than staying somewhere."""
-    states = 3000
-    around = np.arange(states)
-    successors = np.stack([(around + 1) % states, around])
-    rewards = np.stack([np.random.default_rng(0).normal(size=states), np.full(states, -9.0)])
-    mean = float(sum(map(Fraction, rewards[0])) / states)
-    for more in (-1e-9, 1e-9):
-        rewards[1, 1234] = mean + more
-        solution, cycle = maximum_mean_cycle(successors, rewards)
-        assert solution.gain == pytest.approx(mean + max(more, 0.0), abs=1e-12)
-        assert len(cycle) == (1 if more > 0 else states)
-
-
-LAWS = {
-    **{f"left once in 2^{k}": decomposable(k) for k in (1, 20, 60, 900)},
-    "a periodic chain": ring(7),
-    "one state": np.ones((1, 1)),
-    "a queue that is mostly empty": geometric(60, 2.0**-16),
-    "a queue that is mostly full": geometric(60, 2.0**16),
-}
-
-
-@pytest.mark.parametrize("chain", LAWS.values(), ids=LAWS)
-def test_stationary_law(chain):
-    """Each probability has 13 digits, in this order of the states and another."""
-    rates, law = chain if isinstance(chain, tuple) else (chain, exact_law(fractions(chain)))
-    truth = np.array(law, float)
-    order = np.random.default_rng(0).permutation(len(rates))
-    for places in (np.arange(len(rates)), order):
-        mixed = rates[np.ix_(places, places)]
-        for given in (mixed, sparse.csc_array(mixed), sparse.coo_matrix(mixed)):
-            np.testing.assert_allclose(stationary_law(given), truth[places], rtol=1e-13)
-
-
 def test_state_dependent_gain_is_refused() -> None:
     stay = np.eye(2)[None]
     rewards = np.array([[0.0, 1.0]])
@@ -392,3 +232,110 @@ def test_wrong_problem_is_refused(transitions, rewards, message) -> None:
     for solve in (policy_iteration, relative_value_iteration):
         with pytest.raises(ValueError, match=message):
             solve(transitions, rewards)
+
+
+def random_problem(seed: int, actions: int = 3, states: int = 7) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    transitions = rng.dirichlet(np.full(states, 0.3), size=(actions, states))
+    transitions = 0.98 * transitions + 0.02 / states
+    return transitions, rng.normal(size=(actions, states))
+
+
+def test_array_likes_are_read():
+    transitions = np.array([[[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [0.125, 0.875]]])
+    rewards = np.array([[1.0, 0.0], [0.0, 2.0]])
+    expected = solve_discounted(transitions, rewards, 0.9)
+    forms = (
+        transitions.tolist(),
+        transitions.astype(object),
+        transitions.astype(np.float32),
+        pd.Series(list(transitions), index=["stay", "move"]),
+    )
+    for form in forms:
+        found = solve_discounted(form, rewards, 0.9)
+        np.testing.assert_array_equal(found.values, expected.values)
+        assert policy_iteration(form, rewards).gain == policy_iteration(transitions, rewards).gain
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("form", [np.asarray, list, lambda p: [sparse.csr_array(m) for m in p]])
+def test_float32_rows_are_normalised(form, method):
+    rng = np.random.default_rng(8)
+    single = rng.dirichlet(np.full(40, 0.3), (2, 40)).astype(np.float32)
+    rewards = rng.normal(size=(2, 40))
+    whole = single.astype(float) / single.astype(float).sum(axis=-1, keepdims=True)
+    assert np.abs(single.astype(float).sum(axis=-1) - 1).max() > 1e-8
+    found = solve_discounted(form(single), rewards, 0.999, method=method)
+    worth = rewards + 0.999 * whole @ found.values
+    np.testing.assert_allclose(worth.max(axis=0), found.values, rtol=1e-12, atol=1e-12)
+    exact = policy_iteration(whole, rewards).gain
+    assert policy_iteration(form(single), rewards).gain == pytest.approx(exact, rel=1e-13)
+
+
+def test_wrong_row_sums_are_refused():
+    transitions, rewards = np.full((2, 3, 3), 1 / 3), np.arange(6.0).reshape(2, 3)
+    for precision, apart in ((np.float32, 3e-6), (np.float64, 3e-9), (np.float16, 3e-3)):
+        wrong = transitions.copy()
+        wrong[1, 0] *= 1 + apart
+        with pytest.raises(ValueError, match=r"sum to 1, got 1.0.* for action 1, state 0"):
+            solve_discounted([transitions[0], wrong[1].astype(precision)], rewards, 0.9)
+    # Of an action that is not allowed nothing is asked.
+    rewards[1, 0] = -np.inf
+    found = solve_discounted([transitions[0], wrong[1].astype(np.float32)], rewards, 0.9)
+    assert found.policy[0] == 0
+
+
+@pytest.mark.parametrize("method", ["policy iteration", "value iteration"])
+def test_iteration_limit_is_exact(method):
+    for seed in (1, 2, 3, 4):
+        transitions, rewards = random_problem(seed)
+        found = solve_discounted(transitions, rewards, 0.9, method=method)
+        enough = solve_discounted(
+            transitions, rewards, 0.9, method=method, max_iterations=found.iterations
+        )
+        assert enough.iterations == found.iterations
+        if found.iterations > 1:
+            with pytest.raises(NotConverged, match=f"after {found.iterations - 1} "):
+                solve_discounted(
+                    transitions, rewards, 0.9, method=method, max_iterations=found.iterations - 1
+                )
+
+
+def test_value_iteration_reports_residual():
+    """Half of 5 * 0.95^2, for two states that are never left."""
+    rewards, stay = np.array([[3.0, 8.0]]), np.eye(2)[None]
+    with pytest.raises(NotConverged, match=r"a residual of 2\.26 after 3 iterations"):
+        solve_discounted(stay, rewards, 0.95, method="value iteration", max_iterations=3)
+
+
+def test_tolerance_is_relative():
+    """Values times 1 - b: here 2 - 0.1 * 30 and 2 + 0.1 * 5, the largest 2.5 in size."""
+    bias = np.array([-30.0, 5.0])
+    assert _allowed(2.0, bias, 0.9, 1e-3, 1.0) == pytest.approx(2.5e-3, rel=1e-12)
+    last = 16 * np.finfo(float).eps * 0.1 * 4.0
+    assert _allowed(0.0, 0 * bias, 0.9, 1e-3, 4.0) == pytest.approx(last, rel=1e-12, abs=0)
+
+
+def test_near_optimal_policy_may_stay():
+    """Leaving state 0 is worth 0.001 of 2."""
+    transitions = np.array([np.eye(2), [[0.0, 1.0], [0.0, 1.0]]])
+    rewards = np.array([[1.0, 1.002], [0.999, 0.0]])
+    assert solve_discounted(transitions, rewards, 0.5).policy.tolist() == [1, 0]
+    coarse = solve_discounted(transitions, rewards, 0.5, tolerance=0.5)
+    assert coarse.iterations == 1
+    assert coarse.values[0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("apart", [9e-10, -9e-10, 1e-13])
+def test_missing_mass_is_shared(method, apart):
+    """Methods would else put it where it suits them, which values near discount 1 show."""
+    transitions, rewards = random_problem(10)
+    given = transitions * (1 + apart * np.arange(transitions.shape[1])[:, None] / 10)
+    discount = 1 - (1e-1 if method == "value iteration" else 1e-6)
+    found = solve_discounted(given, rewards, discount, method=method, tolerance=1e-12)
+    expected = solve_discounted(transitions, rewards, discount, tolerance=1e-12)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
+    assert policy_iteration(given, rewards).gain == pytest.approx(
+        policy_iteration(transitions, rewards).gain, rel=1e-12
+    )
