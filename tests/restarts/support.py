@@ -22,7 +22,7 @@ def action_values(
     return passive, active
 
 
-def draw_arm(seed: int, states: int, *, kind: str = "any") -> RestartArm:
+def draw_arm(seed: int, states: int = 5, *, kind: str = "any") -> RestartArm:
     """An arm with random costs; `kind` is a kernel's name, "any" (no structure) or "sparse"."""
     rng = np.random.default_rng(seed)
     reset = rng.dirichlet(np.ones(states))
@@ -42,6 +42,25 @@ def draw_arm(seed: int, states: int, *, kind: str = "any") -> RestartArm:
     return RestartArm(passive, reset, passive_cost, active_cost)
 
 
+def unichain_arm(seed: int) -> RestartArm:
+    """An arm with one closed class, and many states that lead there only by way of others."""
+    rng = np.random.default_rng(seed)
+    states = int(rng.integers(2, 7))
+    target = np.r_[0, [rng.integers(k) for k in range(1, states)]]
+    p = rng.permutation(states)
+    passive = np.zeros((states, states))
+    passive[p, p[target]] = 1.0
+    reset = np.eye(states)[rng.integers(states)]
+    return RestartArm(passive, reset, *rng.integers(-2, 4, (2, states)).astype(float))
+
+
+def drifting_down(states: int, up: float, down: float) -> RestartArm:
+    """A birth-death arm with linear cost: its top is reached once in (down/up)^states epochs."""
+    passive = band(np.full(states, up), np.full(states, down))
+    return RestartArm(passive, np.eye(states)[0], np.arange(float(states)), np.full(states, 20.0))
+
+
+EPSILON = float(np.finfo(float).eps)
 ARMS = st.builds(
     draw_arm,
     st.integers(0, 2**32 - 1),

@@ -21,8 +21,8 @@ from analysis.restarts.elimination import (
 )
 from analysis.restarts.instances import STRUCTURED_KERNELS, slide_arm
 from analysis.results import NotConverged
-from tests.restarts.support import FAMILIES, draw
-from tests.restarts.test_elimination_steps import EPSILON, plain, policies
+from tests.restarts.support import EPSILON, FAMILIES, draw, draw_arm
+from tests.restarts.test_elimination_steps import policies
 
 STATES = 240
 
@@ -205,7 +205,7 @@ def answering(monkeypatch, answers):
 def test_bits_double_until_error_is_small(monkeypatch):
     answers = [answer(1.0), answer(1.5e-10), answer(1e-10), answer(0.0)]
     asked = answering(monkeypatch, answers)
-    found = eliminate_in_balls(plain(0, 2), 0.9, adaptive=True, tolerance=1e-10)
+    found = eliminate_in_balls(draw_arm(0, 2), 0.9, adaptive=True, tolerance=1e-10)
     assert answers.index(found) == 2
     least = elimination.LEAST_BITS
     assert [bits for bits, _ in asked] == [least, 2 * least, 4 * least]
@@ -214,10 +214,10 @@ def test_bits_double_until_error_is_small(monkeypatch):
 
 def test_bits_double_up_to_limit(monkeypatch):
     asked = answering(monkeypatch, [answer(0.5)])
-    assert eliminate_in_balls(plain(0, 2), 0.9, adaptive=True, tolerance=1e-10).residual == 0.5
+    assert eliminate_in_balls(draw_arm(0, 2), 0.9, adaptive=True, tolerance=1e-10).residual == 0.5
     assert asked[-1][0] == elimination.MOST_BITS
     asked = answering(monkeypatch, [None])
-    assert eliminate_in_balls(plain(0, 2), 1.0, adaptive=True, tolerance=1e-10) is None
+    assert eliminate_in_balls(draw_arm(0, 2), 1.0, adaptive=True, tolerance=1e-10) is None
     assert len(asked) == 1
 
 
@@ -251,7 +251,7 @@ def test_endless_cycles_at_limit(monkeypatch):
     """Not where it is merely long: that of 2^128 epochs ends, with 1 - b = 2^-512."""
     long = answer(0.0, length=(2.0**128, 2.0**256, 2.0**257))
     answering(monkeypatch, [long])
-    found = elimination._limit_in_balls(plain(0, 2), True, 1e-10, 256)
+    found = elimination._limit_in_balls(draw_arm(0, 2), True, 1e-10, 256)
     np.testing.assert_array_equal(found.length, [2.0**128, 2.0**256, np.inf])
     np.testing.assert_array_equal(found.cost, [0.0, 1.0, np.nan])
     np.testing.assert_array_equal(found.activity, [0.25, 0.25, 0.0])
@@ -304,7 +304,7 @@ def test_undecidable_tie_is_refused(monkeypatch):
 def test_disagreement_becomes_residual(monkeypatch):
     many = [answer(0.0, (float(k % 2), 2.0)) for k in range(20)]
     asked = answering(monkeypatch, [steps.UNDECIDED, *many])
-    found = eliminate_in_balls(plain(0, 2), 1.0, adaptive=True, tolerance=1e-10)
+    found = eliminate_in_balls(draw_arm(0, 2), 1.0, adaptive=True, tolerance=1e-10)
     assert found.residual > 0.01
     assert asked[-1][0] == elimination.MOST_BITS
     asked = answering(monkeypatch, [steps.UNDECIDED, answer(0.0, (0.0, 0.0))])
@@ -317,7 +317,7 @@ def test_disagreement_becomes_residual(monkeypatch):
 def test_balls_enclose_every_index(adaptive):
     """Their radius is told, relative to the index and the spread, and not many times over."""
     for seed in range(10):
-        arm = plain(seed)
+        arm = draw_arm(seed)
         spread = max(np.ptp(arm.passive_cost), np.ptp(arm.active_cost))
         radius = 2.0**-30
         with ctx.workprec(256):

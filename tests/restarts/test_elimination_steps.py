@@ -10,15 +10,21 @@ from analysis.restarts import RestartArm, elimination, whittle_index, whittle_in
 from analysis.restarts import elimination_steps as steps
 from analysis.restarts.elimination import eliminate_in_balls, eliminate_in_floats
 from tests.mdp.test_chains import solved
-from tests.restarts.support import FAMILIES, draw, precise_index
-from tests.restarts.test_whittle import drifting_down, unichain_arm
+from tests.restarts.support import (
+    EPSILON,
+    FAMILIES,
+    draw,
+    draw_arm,
+    drifting_down,
+    precise_index,
+    unichain_arm,
+)
 
 WAYS = {
     "bounded": partial(eliminate_in_floats, probes=False),
     "estimated": partial(eliminate_in_floats, probes=True),
     "balls": partial(eliminate_in_balls, tolerance=1e-10),
 }
-EPSILON = float(np.finfo(float).eps)
 
 
 def policies(arm, discount, order):
@@ -56,19 +62,12 @@ def policies(arm, discount, order):
     return tuple(np.array([float(x) for x in part]) for part in (nu, w, cost, length, activity))
 
 
-def plain(seed, states=5):
-    """An arm without trouble: all states lead to all, costs of either sign."""
-    rng = np.random.default_rng(seed)
-    passive = rng.dirichlet(np.ones(states), states)
-    return RestartArm(passive, rng.dirichlet(np.ones(states)), *rng.normal(size=(2, states)))
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("discount", [0.3, 0.9, 1.0])
 def test_elimination_matches_policy_costs(way, adaptive, discount):
     for seed in range(3):
-        arm = plain(seed, 5 - seed % 2)
+        arm = draw_arm(seed, 5 - seed % 2)
         found = WAYS[way](arm, discount, adaptive=adaptive)
         nu, w, cost, length, activity = policies(arm, discount, found.order)
         assert adaptive or found.order.tolist() == list(range(arm.states))
@@ -91,8 +90,8 @@ def test_elimination_matches_policy_costs(way, adaptive, discount):
 @pytest.mark.parametrize("way", WAYS)
 def test_rising_has_no_unit(way, unit):
     seen = set()
-    for seed in range(4):
-        arm = plain(seed, 3)
+    for seed in range(8):
+        arm = draw_arm(seed, 3)
         other = RestartArm(arm.passive, arm.reset, unit * arm.passive_cost, unit * arm.active_cost)
         nu, *_ = policies(arm, 0.9, range(3))
         rises = bool((np.diff(nu) >= 0).all())
@@ -181,7 +180,7 @@ def test_ties_with_class_undecided(leads, idle, repair):
 def test_factors_match_elimination(discount):
     """With an error that grows as the cycles and with one over the least pivot."""
     for seed in range(3):
-        arm = plain(seed)
+        arm = draw_arm(seed)
         found = elimination._eliminate_in_order(arm, discount)
         nu, w, cost, length, activity = policies(arm, discount, found.order)
         assert found.rising == bool((np.diff(nu) >= 0).all())
@@ -215,9 +214,14 @@ def test_integer_costs_on_average(start):
         reset = rng.dirichlet(np.ones(states)) if number % 2 else np.eye(states)[leads[-1]]
         costs = rng.integers(-1, 2, (2, states)).astype(float)
         arm = RestartArm(passive, reset, *costs)
-        found = whittle_index(arm, 1.0).index
-        np.testing.assert_allclose(found, precise_index(arm, 1.0), atol=1e-9)
-        np.testing.assert_array_equal(whittle_indices([arm], 1.0)[0], found)
+        found, true = whittle_index(arm, 1.0), precise_index(arm, 1.0)
+        eliminated = whittle_index(arm, 1.0, method="elimination").index
+        np.testing.assert_allclose([found.index, eliminated], [true, true], atol=1e-9)
+        np.testing.assert_array_equal(whittle_indices([arm], 1.0)[0], found.index)
+        if found.method == "closed form":
+            ratio = whittle_index(arm, 1.0, method="ratio").index
+            exists = np.isfinite(ratio)
+            np.testing.assert_allclose(ratio[exists], true[exists], atol=1e-9)
 
 
 def test_overflowing_cycles_are_reported():
@@ -237,7 +241,7 @@ def test_overflowing_cycles_are_reported():
 
 
 def test_both_eliminations_of_state_agree():
-    passive = plain(3).passive.copy()
+    passive = draw_arm(3).passive.copy()
     passive[1, 3] = passive[4, 1] = 0.0  # entries and factors of 0 are passed over
     found, expected, rest = [], np.eye(5) - 0.9 * passive, slice(2, None)
     for way in (steps.eliminate_state, steps._compiled_subtract(None, None, None, None)):
@@ -253,7 +257,7 @@ def test_both_eliminations_of_state_agree():
 
 
 def test_errors_are_propagated():
-    arm, discount = plain(2), 0.9
+    arm, discount = draw_arm(2), 0.9
     states, probes = arm.states, 2
     signs = np.array([[1.0, -0.5, 0.75, -1.0, 0.625], [-0.75, 1.0, 0.5, 0.5, -1.0]])
     a, excess = np.empty((states, states)), np.zeros((1 + probes, states))

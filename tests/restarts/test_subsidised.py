@@ -6,8 +6,14 @@ import pytest
 from analysis.restarts import RestartArm, subsidised
 from analysis.restarts.subsidised import Ties, index_by_definition, solve_subsidised
 from analysis.results import NotConverged
-from tests.restarts.support import FAMILIES, action_values, draw, precise_index
-from tests.restarts.test_elimination_steps import EPSILON, plain
+from tests.restarts.support import (
+    EPSILON,
+    FAMILIES,
+    action_values,
+    draw,
+    draw_arm,
+    precise_index,
+)
 
 DISCOUNTS = (0.3, 0.9, 1.0)
 
@@ -18,7 +24,7 @@ def test_subsidised_arm_solves_equations(discount, subsidy):
     """Both forms of the module's text, with an action of each kind in some state."""
     seen = set()
     for seed in range(4):
-        arm, b = plain(seed), discount
+        arm, b = draw_arm(seed), discount
         found = solve_subsidised(arm, b, subsidy)
         g, h, v = found.gain, found.bias, found.values
         assert arm.reset @ h == pytest.approx(0, abs=1e-14)
@@ -42,7 +48,7 @@ def test_subsidised_arm_solves_equations(discount, subsidy):
 
 def test_subsidised_optimum_by_brute_force():
     for seed, b in ((0, 0.3), (1, 0.9), (2, 0.99)):
-        arm = plain(seed)
+        arm = draw_arm(seed)
         best = solve_subsidised(arm, b, 0.1)
         least = subsidised.least_over_policies(arm, b, 0.1)
         np.testing.assert_allclose(least, best.values, atol=1e-13)
@@ -59,7 +65,7 @@ def test_subsidised_optimum_by_brute_force():
     passive, active = action_values(arm, 1.0, 0.1, bias)
     np.testing.assert_allclose(np.minimum(passive, active) - gain, bias, atol=1e-13)
     with pytest.raises(ValueError, match="states"):
-        subsidised.least_over_policies(plain(0, 13), 0.5, 0.0)
+        subsidised.least_over_policies(draw_arm(0, 13), 0.5, 0.0)
     with pytest.raises(ValueError, match="discount"):
         subsidised.least_over_policies(arm, 1.0, 0.0)
 
@@ -87,7 +93,7 @@ def test_missing_mass_is_staying():
 @pytest.mark.parametrize("discount", DISCOUNTS)
 def test_lines_are_ties(discount):
     """a + lambda s is what passivity saves, with costs counted from the least of either action."""
-    arm = plain(3)
+    arm = draw_arm(3)
     ties = Ties(arm, discount)
     idle, repair = arm.passive_cost, arm.active_cost
     assert ties.shift == idle.min() - repair.min()
@@ -139,7 +145,7 @@ class ByHand(Ties):
     """Three states with made-up lines: passivity saves 0 in the first at subsidy 2, by slope 1."""
 
     def __init__(self, saves, sways):
-        super().__init__(plain(0, 3), 0.5)
+        super().__init__(draw_arm(0, 3), 0.5)
         self.rounding, self.shift, self.spread = 0.5, -1.0, 4.0
         self.saves, self.sways, self.tried = np.array(saves), sways, []
 

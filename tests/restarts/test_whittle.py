@@ -32,10 +32,10 @@ from tests.restarts.support import (
     ARMS,
     MONOTONE_ARMS,
     action_values,
-    band,
     best_passive,
     draw,
     draw_arm,
+    drifting_down,
     precise_index,
 )
 
@@ -135,31 +135,6 @@ def test_closed_form_refusal_names_state():
         whittle_index(close, 0.9, method="closed form")
 
 
-def unichain_arm(seed: int) -> RestartArm:
-    """An arm with one closed class, and many states that lead there only by way of others."""
-    rng = np.random.default_rng(seed)
-    states = int(rng.integers(2, 7))
-    target = np.r_[0, [rng.integers(k) for k in range(1, states)]]
-    p = rng.permutation(states)
-    passive = np.zeros((states, states))
-    passive[p, p[target]] = 1.0
-    reset = np.eye(states)[rng.integers(states)]
-    return RestartArm(passive, reset, *rng.integers(-2, 4, (2, states)).astype(float))
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_average_index_ignores_numbering(seed):
-    arm = unichain_arm(seed)
-    found = whittle_index(arm, 1.0).index
-    np.testing.assert_allclose(found, whittle_index(arm, 1.0, method="elimination").index)
-    np.testing.assert_allclose(found, whittle_indices([arm], 1.0)[0])
-    np.testing.assert_allclose(found, whittle_index(arm, 1 - 1e-9).index, atol=1e-6)
-    if whittle_index(arm, 1.0).method == "closed form":
-        ratio = whittle_index(arm, 1.0, method="ratio").index
-        where = np.isfinite(ratio)
-        np.testing.assert_allclose(ratio[where], found[where], atol=1e-9)
-
-
 def test_early_class_has_no_closed_form():
     arm = RestartArm([[1, 0, 0], [0, 0, 1], [1, 0, 0]], [0, 1, 0], [0, 1, 2], [1, 1, 1])
     found = whittle_index(arm, 1.0)
@@ -177,12 +152,6 @@ def test_all_methods_refuse_several_classes(method):
     with pytest.raises(ValueError, match="discount"):
         whittle_index(arm, 1.0, method=method)
     assert np.isfinite(whittle_index(arm, 0.999).index).all()
-
-
-def drifting_down(states: int, up: float, down: float) -> RestartArm:
-    """A birth-death arm with linear cost: its top is reached once in (down/up)^states epochs."""
-    passive = band(np.full(states, up), np.full(states, down))
-    return RestartArm(passive, np.eye(states)[0], np.arange(float(states)), np.full(states, 20.0))
 
 
 @pytest.mark.parametrize(

@@ -115,20 +115,6 @@ def test_quadrature_nodes_are_symmetric():
     assert 1e-295 < lower[0] < 1e-294
 
 
-def test_variation_reduces_robots():
-    numbers = [
-        mg1k.optimal_general_robots(0.01, 0.4, 5, service)
-        for service in (
-            mg1k.deterministic(),
-            mg1k.erlang(4),
-            mg1k.exponential(),
-            mg1k.hyperexponential(4.0),
-        )
-    ]
-    assert numbers == sorted(numbers, reverse=True)
-    assert len(set(numbers)) == 4
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

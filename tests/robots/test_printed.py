@@ -111,12 +111,6 @@ def test_policy_is_optimal():
     assert (run.policy[1, :-1, 1:] == exact[1:, :-1]).all()
 
 
-def test_larger_step_is_faster():
-    updates = [proposition_4(figure(1.4), step=t).updates for t in (0.5, 0.8, 0.9, 0.99, 0.99999)]
-    assert updates == sorted(updates, reverse=True)
-    assert len(set(updates)) == len(updates)
-
-
 def test_wrong_call_is_refused():
     with pytest.raises(ValueError, match="reference"):
         proposition_4(figure(1.0), reference=(0, 0, 2))
