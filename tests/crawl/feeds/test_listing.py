@@ -69,6 +69,47 @@ def test_equal_dates_give_no_window():
 # Theorem 2, a listing cut by time, later fetches.
 
 
+@pytest.mark.parametrize("n", [2, 3, 15])
+@pytest.mark.parametrize("load", [0.3, 5.0, 40.0])
+def test_cut_window_is_unbiased(n, load):
+    rate, cut = 2.0, load / 2.0
+    law, count = stats.gamma(n, scale=1 / rate), stats.poisson(load)
+    whole = integrate.quad(lambda x: (n - 1) / x * law.pdf(x), 0, cut, epsabs=1e-12)[0]
+    k = np.arange(n)
+    assert whole + (k * count.pmf(k)).sum() / cut == pytest.approx(rate, rel=1e-8)
+
+
+@pytest.mark.parametrize("load", [0.5, 3.0, 20.0])
+def test_time_limited_listing_bias(load):
+    rate = 2.0
+    cut = load / rate
+
+    def given(n):
+        """Mean of the estimate when n items are printed: the oldest is the largest uniform."""
+        law = stats.beta(n, 1)
+        return integrate.quad(lambda x: (n - 1) / (cut * x) * law.pdf(x), 0, 1)[0]
+
+    chance = stats.poisson(load).pmf
+    mean = sum(chance(n) * given(n) for n in range(2, int(load + 60)))
+    assert mean == pytest.approx(rate * -np.expm1(-load), rel=1e-8)
+
+
+@pytest.mark.parametrize("n", [2, 5, 15])
+@pytest.mark.parametrize("later", [0.1, 2.0, 50.0])
+def test_listing_and_later_count_bias(n, later):
+    rate = 2.0
+    mean = expectation(lambda x: (n - 1 + rate * later) / (x + later), n, rate)
+    bias = -expectation(lambda x: later / (x + later) ** 2, n, rate)
+    assert mean - rate == pytest.approx(bias, rel=1e-5, abs=1e-9)
+    assert 0 < -bias <= min(1 / later, rate / (4 * (n - 1)))
+
+
+@pytest.mark.parametrize("windows", [1, 3, 20])
+def test_window_without_one_border(windows):
+    n, rate = 5, 2.0
+    assert expectation(lambda x: (windows * n - 1) / x, windows * n, rate) == pytest.approx(rate)
+
+
 @pytest.mark.parametrize("memory", [2.0, 30.0, np.inf])
 @pytest.mark.parametrize("prior", [(1.0, 0.1), (1.0, 5.0), (0.3, 2.0)])
 @pytest.mark.parametrize("n", [3, 15])
