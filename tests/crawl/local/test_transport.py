@@ -1,7 +1,6 @@
 """Scrapy over HTTP leaves the bytes of the crawl within one process, killed or not."""
 
 import threading
-import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -14,12 +13,11 @@ from analysis.crawl import FeedServer, check_local
 from analysis.crawl.local.site import Fault
 from analysis.crawl.local.transport import (
     LocalOnly,
-    child,
     crawl_in_process,
     crawl_over_http,
     write_sources,
 )
-from analysis.crawl.store import fetches_since_state, read_log
+from analysis.crawl.store import read_log
 from tests.crawl.support import contents, some_settings, some_site, some_sources
 
 pytestmark = [pytest.mark.process, pytest.mark.sampled]
@@ -90,37 +88,6 @@ def test_redirect_to_other_machine_stops(crawled):
     log = read_log(folder / "away")
     assert log["kind"].tolist() == ["failed"]
     assert log["status"].tolist() == [0]
-
-
-def test_killed_crawl_resumes(tmp_path, capfd):
-    """SIGKILL in the middle of an epoch: the same log and state, nothing twice, nothing lost."""
-    site = some_site(epochs=24, delay=[0.02] * 6)  # slow enough to be met in the middle
-    settings = some_settings(site, budget=4, epochs=24, policy="learned_index")
-    with FeedServer(site) as server:
-        crawl_in_process(site, settings, folder=tmp_path / "whole", urls=server.urls())
-        write_sources(tmp_path / "sources.csv", site.sources, server.urls())
-        folder = tmp_path / "killed"
-        settings |= {"CRAWL_SOURCES": str(tmp_path / "sources.csv"), "JOBDIR": str(folder)}
-        with child([settings]) as process:
-            deadline = time.monotonic() + 240
-            while len(server.served) < 40 or not fetches_since_state(folder):
-                assert time.monotonic() < deadline
-                assert process.poll() is None
-                time.sleep(0.002)
-            process.kill()
-        before = len(server.served)
-        done = len(read_log(folder))
-        crawl_over_http([settings], timeout=120)
-    assert capfd.readouterr().err == ""  # the server does not mind
-    assert 0 < done < len(read_log(folder))
-    assert contents(folder) == contents(tmp_path / "whole")
-    log = read_log(folder)
-    assert log.groupby("epoch").size().max() == 4
-    fetched = Counter((e.time, e.path) for e in server.served if e.path != "/robots.txt")
-    twice = {key: count for key, count in fetched.items() if count > 1}
-    assert len(fetched) == len(log)
-    assert len(twice) <= 4  # what was under way when the kill came, unanswered
-    assert {at for at, _ in twice} <= {e.time for e in server.served[before - 4 : before]}
 
 
 def test_failed_crawl_raises(tmp_path):

@@ -181,7 +181,7 @@ def test_feed_without_hub_ends_subscription():
     some, one = asked()
     some.announce(FEED, [], FEED, 1.0)
     assert one.state is State.ENDED
-    assert some.next_due() == math.inf
+    assert one.due == math.inf
     some.announce(FEED, [HUB], FEED, 2.0)
     assert some.asking(2.0, LISTED)
 
@@ -208,7 +208,7 @@ def test_removed_feed_is_not_asked_for():
     some, one = asked()
     one.due = 0.0
     assert some.asking(1e6, {}) == []
-    assert some.next_due() == math.inf
+    assert one.due == math.inf
 
 
 def test_end_is_verified_once_it_is_asked_for():
