@@ -112,10 +112,6 @@ class Clock:
         """Second at which the last epoch ends."""
         return self.begin + self.horizon * self.period
 
-    def shifted(self, seconds: int) -> Clock:
-        """Return the same epochs, shifted by some seconds."""
-        return Clock(self.begin + seconds, self.horizon, self.period)
-
 
 class Visits:
     """The sources visited at each epoch, given as an array (horizon, budget) with -1 for none.

@@ -237,13 +237,6 @@ class Signals:
 
     # ------------------------------------------------------------------ requests to others
 
-    def due(self) -> float:
-        """Return the time at which there is something to be done."""
-        times = [self.subscriptions.next_due() if self._given.callback else math.inf]
-        if self._file is not None:
-            times.append(self._next_read)
-        return min(times)
-
     def requests(self, period: float) -> Iterator[Request]:
         """Yield the requests to hubs and pages of dates that are due; read the file of pings."""
         now, frontier = self._crawl.now(), self._crawl.frontier

@@ -139,15 +139,6 @@ class Subscriptions:
             subscription.state, subscription.due, subscription.reason = State.NEW, now, ""
             self.changed.add(source)
 
-    def next_due(self) -> float:
-        """Return the time at which a hub is to be asked, infinite if none is."""
-        waiting = [
-            subscription.due
-            for subscription in self.by_source.values()
-            if not subscription.under_way
-        ]
-        return min(waiting, default=math.inf)
-
     def asking(self, now: float, listed: Mapping[str, Any]) -> list[Subscription]:
         """Return the subscriptions whose hubs are to be asked now, and count them as asked.
 
