@@ -167,7 +167,8 @@ def _check(file: str, row: Printed) -> None:
 
 def list_rows() -> list[Path]:
     """Return the files with the rows of the documents, which pages read."""
-    return [path for path in FOLDER.glob("*.csv") if path.name != "no_erratum.csv"]
+    unread = ("no_erratum.csv", "quotations.csv")
+    return [path for path in FOLDER.glob("*.csv") if path.name not in unread]
 
 
 @cache

@@ -126,7 +126,9 @@ def _priority(
     share = state / u_star[i] if u_star[i] > 0.0 else 0.0
     if rule == Rule.WHITTLE:
         return relative_index(decay[i], h_decay[i], share) * u_star[i] / cost[i]
-    return printed_relative_index(decay[i], share, rule == Rule.REMARK) * u_star[i] / cost[i]
+    if rule == Rule.THEOREM or rule == Rule.REMARK:
+        return printed_relative_index(decay[i], share, rule == Rule.REMARK) * u_star[i] / cost[i]
+    raise ValueError("rule must be one of those of Rule that rank sources")
 
 
 @njit

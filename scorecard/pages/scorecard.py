@@ -123,8 +123,8 @@ def write_sources(names: Iterable[str], site: Path) -> None:
 def find_deciding_function(page: str, id: str) -> str:
     """Return the function of a page's module that decides a row, as ``module:function``.
 
-    It is the innermost function that names the row in its code, or else the function ``claims``, or
-    the last public one that returns a list of `Claim`. Empty if the page has no such function.
+    It is the innermost function that makes a claim and names the row, or else the function
+    ``claims``, or the last public one that returns a list of `Claim`. Empty if there is none.
     """
     module = f"book.{page.replace('/', '.').replace('-', '_')}"
     if not _source_file(module).exists():
@@ -141,12 +141,21 @@ def find_deciding_function(page: str, id: str) -> str:
 
 @cache
 def _index_constants(module: str) -> dict[str, str]:
-    """Return the innermost function of a module that has each text among its constants."""
+    """Return the innermost function that makes claims and has a text among its constants, by text.
+
+    A figure is saved under its row's name, too: what draws it decides nothing.
+    """
     innermost: dict[str, str] = {}
-    for function in sorted(_list_functions(module), key=_count_lines, reverse=True):
+    makers = filter(_makes_claims, _list_functions(module))
+    for function in sorted(makers, key=_count_lines, reverse=True):
         constants = (node.value for node in ast.walk(function) if isinstance(node, ast.Constant))
         innermost |= {text: function.name for text in constants if isinstance(text, str)}
     return innermost
+
+
+def _makes_claims(function: ast.FunctionDef) -> bool:
+    called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(isinstance(name, ast.Name) and name.id in ("claim", "Claim") for name in called)
 
 
 def _count_lines(function: ast.FunctionDef) -> int:

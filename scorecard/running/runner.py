@@ -202,7 +202,7 @@ def _find_data_files(modules: Iterable[str]) -> Iterator[Path]:
 def _list_data_files(folder: Path) -> Iterator[Path]:
     """Yield the data files of a package, without those of its subpackages."""
     for path in folder.iterdir():
-        if path.is_file() and path.suffix not in {".py", ".pyc", ".pyi"}:
+        if path.is_file() and path.suffix not in {".py", ".pyc", ".pyi", ".md"}:
             yield path
         elif path.is_dir() and path.name != "__pycache__" and not (path / "__init__.py").exists():
             yield from _list_data_files(path)
