@@ -10,7 +10,7 @@ import signal
 import sys
 from contextlib import ExitStack
 
-from analysis.extras import missing_extra
+from analysis import missing_extra
 from scorecard.files import INTERRUPTED, own_temporary_folder
 
 

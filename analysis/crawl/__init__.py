@@ -4,6 +4,6 @@ Only `scheduler`, `settings`, `fetching`, `cluster` and the crawls of `local` ne
 ``pip install .[crawl]``.
 """
 
-from analysis.extras import attach_stub
+from analysis import attach_stub
 
 __getattr__, __dir__, __all__ = attach_stub(__name__, __file__, extra="crawl")

@@ -18,8 +18,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from analysis import missing_extra
 from analysis.crawl.clock import read_duration
-from analysis.extras import missing_extra
 
 PINGS_HELP = """A ping says that a feed has something new, and its feed comes sooner if the sender
 has been right before; status shows how often it was. Without --callback no hub (WebSub) is asked.

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analysis import missing_extra
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_whole, shown
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import Environment
-from analysis.extras import missing_extra
 
 try:
     import gymnasium

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis import missing_extra
 from analysis.checks import check_array, check_file, check_kind, check_number, check_positive, shown
-from analysis.extras import missing_extra
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis import missing_extra
 from analysis.arrays import Floats
 from analysis.checks import (
     check_array,
@@ -53,7 +54,6 @@ from analysis.ephemeral.scheduler.register import Now, Register, checked_engine,
 from analysis.ephemeral.scheduler.register import limits as check_limits
 from analysis.ephemeral.scheduler.state import read_state, write_state
 from analysis.ephemeral.sources import Sources
-from analysis.extras import missing_extra
 
 if TYPE_CHECKING:
     import pandas as pd
