@@ -17,8 +17,8 @@ from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import (
     check_choice,
     check_integer,
@@ -39,7 +39,7 @@ from analysis.ephemeral.lagrangian import (
 )
 from analysis.ephemeral.sources import Sources
 
-Arms = NDArray[np.int64]
+Arms = Ints
 
 
 @brief
@@ -66,8 +66,8 @@ class Observation:
     """
 
     epoch: int
-    age: NDArray[np.int64]
-    state: NDArray[np.float64]
+    age: Ints
+    state: Floats
 
 
 @runtime_checkable
@@ -113,14 +113,32 @@ def check_ages(observation: Observation, size: int) -> None:
         )
 
 
-def top(values: NDArray[np.float64], budget: int) -> Arms:
+def top(values: Floats, budget: int) -> Arms:
     """Return the positions of the `budget` largest values, ties to the smaller position."""
     budget = check_whole("budget", budget, 1, values.size)
     return np.sort(np.argsort(-values, kind="stable")[:budget])
 
 
 @dataclass(frozen=True)
-class WhittlePolicy:
+class _RankPolicy:
+    """Crawl the sources of the largest rank, which a subclass computes."""
+
+    sources: Sources
+
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources of largest rank."""
+        return top(self._rank(observation, budget), budget)
+
+    def _rank(self, observation: Observation, budget: int) -> Floats:
+        raise NotImplementedError
+
+
+class WhittlePolicy(_RankPolicy):
     """Crawl the sources with the largest Whittle index (Theorem 1 of the report).
 
     A source that is not observed takes its index at its age.
@@ -133,20 +151,12 @@ class WhittlePolicy:
     256.98
     """
 
-    sources: Sources
-
-    def __post_init__(self) -> None:
-        check_kind("sources", self.sources, Sources)
-
-    def select(
-        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
-    ) -> Arms:
-        """Return the `budget` sources of largest index."""
-        return top(_whittle(self.sources, observation), budget)
+    def _rank(self, observation: Observation, budget: int) -> Floats:
+        return _whittle(self.sources, observation)
 
 
 @dataclass(frozen=True, eq=False)
-class LagrangianPolicy:
+class LagrangianPolicy(_RankPolicy):
     """Crawl the sources with the largest Lagrangian index (see `analysis.ephemeral.lagrangian`).
 
     A source that is not observed takes its index at its age.
@@ -167,24 +177,20 @@ class LagrangianPolicy:
     337.77
     """
 
-    sources: Sources
     price: float | None = None
     priced: dict[int, PricedSources] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_kind("sources", self.sources, Sources)
+        super().__post_init__()
         if self.price is not None:
             set_fields(self, price=check_number("price", self.price, 0, high_open=True))
 
-    def select(
-        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
-    ) -> Arms:
-        """Return the `budget` sources of largest index."""
+    def _rank(self, observation: Observation, budget: int) -> Floats:
         budget = check_whole("budget", budget, 1, len(self.sources))
         if budget not in self.priced:
             price = crawl_price(self.sources, budget) if self.price is None else self.price
             self.priced[budget] = PricedSources(self.sources, price)
-        return top(_lagrangian(self.priced[budget], observation), budget)
+        return _lagrangian(self.priced[budget], observation)
 
 
 @dataclass(eq=False)
@@ -254,30 +260,30 @@ class TunedLagrangianPolicy:
         return arms
 
 
-def _whittle(sources: Sources, observation: Observation) -> NDArray[np.float64]:
+def _whittle(sources: Sources, observation: Observation) -> Floats:
     """Return the Whittle index of each source, by content where it is observed."""
-    observed = np.isfinite(observation.state)
-    index = np.empty(observed.size)
-    if not observed.all():
-        index[:] = whittle_index_at_age(sources, observation.age)
-    if observed.any():
-        by_state = whittle_index(sources, np.where(observed, observation.state, 0.0))
-        index[observed] = by_state[observed]
-    return index
+    at_age, of_content = partial(whittle_index_at_age, sources), partial(whittle_index, sources)
+    return _index(observation, at_age, of_content)
 
 
-def _lagrangian(priced: PricedSources, observation: Observation) -> NDArray[np.float64]:
+def _lagrangian(priced: PricedSources, observation: Observation) -> Floats:
     """Return the Lagrangian index of each source, by content where it is observed."""
+    return _index(observation, priced.index, priced.index_of_content)
+
+
+def _index(
+    observation: Observation,
+    at_age: Callable[[Ints], Floats],
+    of_content: Callable[[Floats], Floats],
+) -> Floats:
     observed = np.isfinite(observation.state)
-    index = priced.index(observation.age)
+    index = np.empty(observed.size) if observed.all() else at_age(observation.age)
     if observed.any():
-        by_state = priced.index_of_content(np.where(observed, observation.state, 0.0))
-        index[observed] = by_state[observed]
+        index[observed] = of_content(np.where(observed, observation.state, 0.0))[observed]
     return index
 
 
-@dataclass(frozen=True)
-class MyopicPolicy:
+class MyopicPolicy(_RankPolicy):
     """Crawl the sources with the most content now, per unit of cost; by age where unobserved.
 
     Examples
@@ -288,40 +294,23 @@ class MyopicPolicy:
     256.98
     """
 
-    sources: Sources
-
-    def __post_init__(self) -> None:
-        check_kind("sources", self.sources, Sources)
-
-    def select(
-        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
-    ) -> Arms:
-        """Return the `budget` sources of largest content per cost."""
+    def _rank(self, observation: Observation, budget: int) -> Floats:
         check_ages(observation, len(self.sources))
         observed = np.isfinite(observation.state)
         expected = self.sources.state_at_age(observation.age)
-        return top(np.where(observed, observation.state, expected) / self.sources.cost, budget)
+        return np.where(observed, observation.state, expected) / self.sources.cost
 
 
-@dataclass(frozen=True)
-class GreedyPolicy:
+class GreedyPolicy(_RankPolicy):
     """The slides' greedy policy: the largest content expected from the time since the last crawl.
 
     It ranks by Lambda_i xibar_i / mu_i (1 - exp(-mu_i t)) with t the time since the last crawl, and
     never looks at a state.
     """
 
-    sources: Sources
-
-    def __post_init__(self) -> None:
-        check_kind("sources", self.sources, Sources)
-
-    def select(
-        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
-    ) -> Arms:
-        """Return the `budget` sources of largest expected content."""
+    def _rank(self, observation: Observation, budget: int) -> Floats:
         check_ages(observation, len(self.sources))
-        return top(self.sources.state_at_age(observation.age), budget)
+        return self.sources.state_at_age(observation.age)
 
 
 @dataclass(frozen=True)
@@ -372,7 +361,7 @@ class SingleSourcePolicy:
 
 
 @dataclass(frozen=True)
-class PrintedPolicy:
+class PrintedPolicy(_RankPolicy):
     """Crawl the sources with the largest index by a formula of the report, to the letter.
 
     A source that is not observed takes its index at its age, as under `WhittlePolicy`.
@@ -394,24 +383,20 @@ class PrintedPolicy:
     [0]
     """
 
-    sources: Sources
     short: bool = False
 
     def __post_init__(self) -> None:
-        check_kind("sources", self.sources, Sources)
+        super().__post_init__()
         check_kind("short", self.short, bool)
 
-    def select(
-        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
-    ) -> Arms:
-        """Return the `budget` sources of largest printed index."""
+    def _rank(self, observation: Observation, budget: int) -> Floats:
         s = self.sources
         index = whittle_index_at_age(s, observation.age)
         for i in np.flatnonzero(np.isfinite(observation.state)):
             share = observation.state[i] / s.u_star[i] if s.u_star[i] > 0 else 0.0
             unit = printed_relative_index(s.decay[i], share, self.short)
             index[i] = unit * s.u_star[i] / s.cost[i]
-        return top(index, budget)
+        return index
 
 
 class NamedPolicy(NamedTuple):
