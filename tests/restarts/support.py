@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
+import pytest
 from flint import arb, arb_mat, ctx
 from hypothesis import strategies as st
 
-from analysis.restarts import RestartArm
+from analysis.restarts import RestartArm, RestartBandit
 from analysis.restarts.instances import kernel_names, random_kernel
 
 
@@ -320,3 +322,35 @@ def _advantage(rows, reset, idle, repair, b, passive):
         at_zero.append(repair[x] - idle[x] - later[0])
         slope.append(1 - later[1])
     return at_zero, slope
+
+
+def over_families(few: int, many: int):  # type: ignore[no-untyped-def]
+    """Run a test on some arms of each family: few, and many in ``make proofs``."""
+    counts = pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
+    return lambda test: counts(pytest.mark.parametrize("family", FAMILIES)(test))
+
+
+@cache
+def truth(family: str, number: int) -> tuple[RestartArm, float, np.ndarray]:
+    """An arm, a discount and the arm's index."""
+    arm, discount = draw(family, number)
+    return arm, discount, precise_index(arm, discount)
+
+
+def scale(arm: RestartArm, index: np.ndarray) -> np.ndarray:
+    """What an error is relative to."""
+    every = np.concatenate([arm.passive_cost, arm.active_cost])
+    spread = max(np.ptp(arm.passive_cost), np.ptp(arm.active_cost))
+    return np.abs(index) + spread + 1e-7 * np.abs(every).max()
+
+
+def right(arm: RestartArm, found: np.ndarray, index: np.ndarray) -> bool:
+    """Whether an index has nine digits; nan stands for none."""
+    return bool(((np.abs(found - index) <= 1e-9 * scale(arm, index)) | np.isnan(found)).all())
+
+
+def draw_bandit(family: str, number: int) -> RestartBandit:
+    """Three small arms of a family."""
+    rng = np.random.default_rng([number, 3])
+    arms = [draw(family, 3 * number + n, int(rng.integers(1, 4)))[0] for n in range(3)]
+    return RestartBandit(arms, int(rng.integers(1, 3)), float(rng.choice([0.5, 0.9, 0.999])))

@@ -8,15 +8,18 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from analysis.mdp import solve_discounted
 from analysis.restarts.bandit import (
     RestartBandit,
     index_scores,
     level_ties,
+    myopic_scores,
     relaxed_bound,
 )
 from analysis.restarts.instances import slide_arms
 from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
-from tests.restarts.support import draw_arm
+from analysis.restarts.subsidised import solve_subsidised
+from tests.restarts.support import draw_arm, draw_bandit, over_families, precise_index, scale
 
 
 def small(seed: int, budget: int = 1, sizes: tuple[int, ...] = (2, 3, 4)) -> RestartBandit:
@@ -127,3 +130,56 @@ def test_wrong_bandit_and_scores_are_refused():
         relaxed_bound(bandit, (0, 0, 4))
     with pytest.raises(ValueError, match="discount"):
         RestartBandit(bandit.arms, 1, 1)
+
+
+# On families of arms that are made to break solvers
+
+
+@over_families(2, 20)
+def test_optimum_and_bound_of_families(family, count):
+    """The joint optimum is that of the enumerated problem, and no policy or bound passes it."""
+    for number in range(count):
+        system = draw_bandit(family, number)
+        rewards, kernel = enumerated(system)
+        solved = solve_discounted(
+            kernel.transpose(1, 0, 2), rewards.T, system.discount, method="policy iteration"
+        )
+        best = -(1 - system.discount) * solved.values.reshape(system.shape)
+        size = 1e-7 * (1e-300 + np.abs(rewards).max())
+        found = solve_joint(system)
+        np.testing.assert_allclose(found.values, best, rtol=0, atol=size)
+        for ties in ("lower arm", "best", "worst"):
+            valued = evaluate_scores(system, index_scores(system), ties=ties)
+            states = np.arange(valued.policy.size)
+            chosen = valued.policy.ravel()
+            own = np.linalg.solve(
+                np.eye(states.size) - system.discount * kernel[states, chosen],
+                -(1 - system.discount) * rewards[states, chosen],
+            )
+            np.testing.assert_allclose(valued.values.ravel(), own, rtol=0, atol=size)
+            assert (valued.values >= best - size).all()
+        bound, price = relaxed_bound(system)
+        assert bound <= best[0, 0, 0] + size
+        assert abs(bound - dual(system, price)) <= size + 1e-9 * abs(price)
+        for other in (price - 0.1, price + 0.1):
+            assert dual(system, other) <= bound + size + 1e-9 * abs(price)
+
+
+def dual(system: RestartBandit, price: float) -> float:
+    """The value of the relaxed problem at a price, each arm solved by policy iteration."""
+    values = [solve_subsidised(arm, system.discount, price).values[0] for arm in system.arms]
+    return float(sum(values)) - system.budget * price
+
+
+@over_families(3, 50)
+def test_scores_of_families(family, count):
+    """Scores are those of each arm alone, ties levelled."""
+    for number in range(count):
+        system = draw_bandit(family, number)
+        for arm, by_index, myopic in zip(
+            system.arms, index_scores(system), myopic_scores(system), strict=True
+        ):
+            index = precise_index(arm, system.discount)
+            every = np.abs(np.concatenate(index_scores(system))).max()
+            assert (np.abs(by_index - index) <= 1e-9 * (scale(arm, index) + every)).all()
+            np.testing.assert_array_equal(myopic, arm.passive_cost - arm.active_cost)

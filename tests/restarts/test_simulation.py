@@ -19,7 +19,7 @@ from analysis.restarts.instances import slide_arms
 from analysis.restarts.joint import evaluate_scores
 from analysis.restarts.simulation import BLOCK, CELLS, _draw_tables, _hash, simulate
 from analysis.results import Estimate
-from tests.restarts.support import draw_arm
+from tests.restarts.support import draw_arm, draw_bandit, over_families
 
 
 @pytest.mark.parametrize("price", [-0.7, 0.4])
@@ -121,3 +121,29 @@ def test_saving_interval_covers():
     by = {name: evaluate_scores(bandit, s).values.flat[0] for name, s in policies.items()}
     saved = found.saving("index", "myopic", level=0.9999)
     assert saved.low <= 100 * (1 - by["index"] / by["myopic"]) <= saved.high
+
+
+@over_families(1, 10)
+def test_cost_of_families_in_interval(family, count):
+    """A simulated cost is the policy's value, to its interval.
+
+    A tenth of each passive epoch leads anywhere: what happens in fewer than one of all paths is in
+    no interval.
+    """
+    for number in range(count):
+        drawn = draw_bandit(family, number)
+        arms = [
+            RestartArm(
+                0.9 * arm.passive + 0.1 / arm.states, arm.reset, arm.passive_cost, arm.active_cost
+            )
+            for arm in drawn.arms
+        ]
+        system = RestartBandit(arms, drawn.budget, 0.9)
+        ranked = index_scores(system)
+        value = evaluate_scores(system, ranked).values[0, 0, 0]
+        paths = simulate(
+            system, {"index": ranked}, paths=400, epochs=250, rng=np.random.default_rng(number)
+        )
+        mean = paths.mean("index", level=1 - 1e-9)
+        room = paths.tail + 1e-9 * np.abs(paths.costs).max()
+        assert mean.low - room <= value <= mean.high + room

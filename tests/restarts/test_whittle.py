@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from analysis.restarts import (
     RestartArm,
     elimination,
+    optimal_threshold,
     thresholds,
     whittle,
     whittle_index,
@@ -26,7 +27,7 @@ from analysis.restarts.subsidised import (
     rates_by_equations,
     solve_subsidised,
 )
-from analysis.restarts.whittle import certify_indexability, critical_values, restart_level
+from analysis.restarts.whittle import METHODS, certify_indexability, critical_values, restart_level
 from analysis.results import NotConverged
 from tests.restarts.support import (
     ARMS,
@@ -36,7 +37,11 @@ from tests.restarts.support import (
     draw,
     draw_arm,
     drifting_down,
+    over_families,
     precise_index,
+    right,
+    scale,
+    truth,
 )
 
 DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99, 1.0])
@@ -302,3 +307,82 @@ def test_never_active_arm_cost():
     """A third of all epochs in the first state and two thirds in the second."""
     arm = RestartArm([[0.5, 0.5], [0.25, 0.75]], [1, 0], [5.0, 2.0], [9.0, 9.0])
     assert passive_excess(arm) == pytest.approx(1.0, rel=1e-14)
+
+
+# The definition, on families that are made to break it
+
+
+@over_families(16, 200)
+def test_every_method_is_right_or_refuses(family, count):
+    """Each method is right or does not converge; elimination always does.
+
+    The closed form and the ratio refuse arms without thresholds, and the definition, at discount 1,
+    those of which a policy has several closed classes.
+    """
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        threshold = whittle_index(arm, discount).method == "closed form"
+        for method in METHODS:
+            try:
+                found = whittle_index(arm, discount, method=method)
+            except NotConverged:
+                assert method == "definition", number
+                continue
+            except ValueError:
+                allowed = discount == 1 if method == "definition" else not threshold
+                assert allowed, (number, method)
+                assert method not in ("auto", "elimination"), number
+                continue
+            assert found.residual <= 1e-9
+            assert right(arm, found.index, index), (number, method)
+            assert method == "ratio" or np.isfinite(found.index).all()
+
+
+@over_families(16, 200)
+def test_batch_has_each_index(family, count):
+    """A batch has the index of each arm."""
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        assert right(arm, whittle_indices([arm, arm], discount)[1], index), number
+
+
+@over_families(8, 200)
+def test_no_wrong_index_is_certified(family, count):
+    """No certificate is given to a wrong index, and none refused where digits are not short."""
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        if discount < 1:
+            found = certify_indexability(arm, discount)
+            assert right(arm, found.crossings, index[found.order])
+            assert found.holds or discount > 0.9999, (number, found.residual)
+
+
+@over_families(8, 200)
+def test_nested_policies_are_optimal(family, count):
+    """Nested policies cost what the best policy costs, at every subsidy."""
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        found = thresholds(arm, discount, order="critical")
+        assert right(arm, found.crossings, np.sort(index))
+        if discount > 0.9999:
+            continue
+        for subsidy in (index.min() - 1, float(np.median(index)), index.max() + 1):
+            best = float(arm.reset @ solve_subsidised(arm, discount, subsidy).values)
+            size = abs(subsidy) + np.abs(arm.passive_cost).max() + np.abs(arm.active_cost).max()
+            assert abs(found.cost_at(subsidy).min() - best) <= 1e-9 * size
+            at = found.cost_at(subsidy)[found.best(subsidy)]
+            assert abs(at - best) <= 1e-9 * size
+
+
+@over_families(8, 200)
+def test_threshold_passes_state_at_index(family, count):
+    """The best threshold passes a state that is visited where the subsidy passes its index."""
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        if (np.diff(index) <= 0).any() or (np.diff(thresholds(arm, discount).activity) >= 0).any():
+            continue
+        for k, tie in enumerate(index):
+            nudge = 1e-7 * scale(arm, index)[k]
+            if np.abs(np.delete(index, k) - tie).min(initial=np.inf) > 2 * nudge:
+                below, above = optimal_threshold(arm, discount, [tie - nudge, tie + nudge])
+                assert (below, above) == (k, k + 1)
