@@ -4,13 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import quad
-from scipy.stats import gamma
 
 from analysis.crawl import (
     FeedReader,
     Frontier,
     IndexPolicy,
-    ListingIndex,
     Outcome,
     Reply,
     Site,
@@ -18,11 +16,8 @@ from analysis.crawl import (
     export,
     listed_ages,
     listing_window,
-    random_faults,
-    random_site,
     read_feed,
 )
-from analysis.crawl.local.site import Fault
 from analysis.ephemeral import Observation, Sources, relaxed_problem, whittle_index_at_age
 
 NOW = pd.Timestamp("2026-03-01 12:00:00", tz="UTC")
@@ -140,24 +135,6 @@ def test_site_serves_what_age_has_left(decay, before):
         assert found.reward == pytest.approx(left[there].sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.01, 50.0])
-def test_random_site_has_poisson_items(rate):
-    """Items over many epochs are as many as a Poisson process has, within five deviations."""
-    sources = Sources([rate], [1.0], [0.3])
-    site = random_site(sources, 400, np.random.default_rng(1))
-    mean = 401 * rate
-    assert abs(len(site.published[0]) - mean) <= 5 * np.sqrt(mean) + 1
-    assert (np.diff(site.published[0]) >= 0).all()
-
-
-@pytest.mark.parametrize(("share", "last"), [(0.3, 1), (0.3, 40), (0.0, 1), (0.001, 1)])
-def test_random_faults_have_their_share(share, last):
-    drawn = random_faults(200, 400, share, np.random.default_rng(0), last=last)
-    assert set(np.unique(drawn)) <= set(range(Fault.FINE, Fault.CUT + 1))
-    deviation = np.sqrt(share * (1 - share) * last / drawn.size)
-    assert abs((drawn > 0).mean() - share) <= 6 * deviation
-
-
 @pytest.mark.parametrize(
     ("kind", "column"), [("nutch", "fetchTime"), ("stormcrawler", "nextFetchDate")]
 )
@@ -169,22 +146,6 @@ def test_exported_dates_parse_back(kind, column):
     frame = export(found, kind)
     assert (pd.to_datetime(frame[column]) == found["next_fetch"]).all()
     assert frame["url"].tolist() == urls
-
-
-@pytest.mark.parametrize("rate", [1e-3, 0.3, 40.0])
-@pytest.mark.parametrize("n", [2, 15, 500])
-def test_listing_index_learns_the_rate(rate, n):
-    """Many feeds of one rate: the mean estimate is it, from one listing each, within 4 errors."""
-    rng, feeds = np.random.default_rng(n), 400
-    policy = ListingIndex(feeds, half_life=1.0, seconds=1.0, shape=1e-9)
-    ages = np.cumsum(rng.exponential(1 / rate, (feeds, n)), axis=1)
-    shown = [tuple(row) if n > 2 else tuple(np.sort(row)) for row in ages]
-    policy.observe([Outcome(i, "found", items=n, ages=row) for i, row in enumerate(shown)])
-    ratios = policy.rate / rate
-    if n > 2:  # of two items the estimate has no variance
-        assert abs(ratios.mean() - 1) < 4 * ratios.std() / np.sqrt(feeds)
-    # T_n has the gamma law, and the estimate is (n - 1) / T_n.
-    assert 0.35 < (ratios < (n - 1) / gamma(n).median()).mean() < 0.65
 
 
 @pytest.mark.parametrize(

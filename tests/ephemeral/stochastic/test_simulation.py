@@ -149,19 +149,6 @@ def test_compiled_run_equals_policy_on_hard_sets(name):
             np.testing.assert_array_equal(fast.frequency, slow.frequency)
 
 
-@pytest.mark.parametrize("start", ["empty", "fresh"])
-@pytest.mark.parametrize(("size", "budget"), [(4, 3), (5, 2), (7, 5), (3, 3), (6, 1)])
-def test_compiled_round_robin_crawls_in_turn(start, size, budget):
-    """After k epochs k M crawls have gone round: each source has had its share to within one."""
-    sources = Sources(np.arange(1.0, size + 1), np.ones(size), np.geomspace(0.1, 40, size))
-    for horizon in range(1, 3 * size):
-        content = np.ones((size, horizon))
-        run = simulate_random(sources, "round-robin", budget, content, initial_state=start)
-        crawls = np.rint(run.frequency * horizon).astype(int)
-        expected = np.bincount(np.arange(horizon * budget) % size, minlength=size)
-        np.testing.assert_array_equal(crawls, expected)
-
-
 class Printed:
     """Crawls the sources of the largest printed index."""
 
@@ -270,17 +257,6 @@ def test_common_random_numbers_make_differences_precise():
     apart = np.hypot(result.reward("whittle").half_width, result.reward("round-robin").half_width)
     assert gap.half_width < apart
     assert gap.interval[0] > 40
-
-
-def test_round_robin_earns_its_exact_mean():
-    sources = four_sources()
-    result = compare(
-        Arrivals(sources, Utility("gamma", variation=3.0)), ["round-robin"], 1, 800, 30,
-        np.random.default_rng(7), warm_up=8,
-    )  # fmt: skip
-    exact = sources.state_at_age([4, 4, 4, 4]).mean()
-    estimate = result.reward("round-robin")
-    assert abs(estimate.value - exact) < 2.5 * estimate.half_width
 
 
 def test_selection_marks_the_largest():
