@@ -17,7 +17,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
-from analysis.checks import check_kind, check_whole
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy
 from analysis.ephemeral.simulation import long_run
@@ -84,9 +83,7 @@ WAYS = {"ucb": "UCB", "forced": "forced", "thompson": "Thompson"}
 
 def list_learners(sources: Sources, budget: int) -> dict[str, Callable[[], CompiledLearner]]:
     """Return functions that make new learners; joint Q-learning only if its table is small."""
-    check_kind("sources", sources, Sources)
     size = len(sources)
-    budget = check_whole("budget", budget, 1, size)
     many = {} if size <= FEW else MANY
     learners: dict[str, Callable[[], CompiledLearner]] = {
         "certainty equivalence, UCB": _certainty(size, "ucb", 2),

@@ -343,7 +343,7 @@ def draw_lines(frame: pd.DataFrame, certificate: Indexability) -> None:
     )
 
 
-def verdict_facts(table: pd.DataFrame, means: pd.DataFrame) -> Mapping[str, bool]:
+def verdict_facts(table: pd.DataFrame) -> Mapping[str, bool]:
     """Return which sentences of the page's answer are true."""
     shares = table.groupby("kind").share.max()
     facts = {

@@ -139,7 +139,6 @@ def save_solutions() -> None:
 
 
 def claims(
-    bandit: RestartBandit,
     value: float,
     simulated: Estimate,
     solved: Mapping[int, DiscountedSolution],

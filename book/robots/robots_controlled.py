@@ -157,7 +157,7 @@ def describe_curves(optima: Sequence[ControlSolution]) -> str:
     return "The curve does not rise at each step from one weight to the next."
 
 
-def printed_fictitious(model: RobotControl, q: int, r: int) -> float:
+def printed_fictitious(model: RobotControl, r: int) -> float:
     """Return the probability of a fictitious event as the draft prints it."""
     return ((model.robots - r) * model.arrival_rate + model.service_rate) / model.event_rate
 
@@ -520,7 +520,7 @@ def _misprints(process: Process) -> list[Claim]:
     model = process.model
     busy = (1, model.robots)
     remaining = transition(model, (*busy, 2), 0).get((*busy, 2), 0.0)
-    printed = printed_fictitious(model, *busy)
+    printed = printed_fictitious(model, model.robots)
     lines, gain = process.printed, {"gain": process.gain}
     fictitious = {"robots": model.robots, "said": printed, "left": remaining}
     nineteen = gain | {"second": lines["19.2"], "third": lines["19.3"]}

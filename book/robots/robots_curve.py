@@ -91,9 +91,7 @@ class Shared:
     high: float
     # The statements that fail at the ties before, at which the optima are curves.
     failing: tuple[str, ...]
-    # D(3, 1) and d(3, 0) at the tie that ends the curves.
-    tied: float
-    above: float
+    above: float  # d(3, 0) at the tie that ends the curves
 
 
 def follow_shared_line() -> Shared:
@@ -112,8 +110,7 @@ def follow_shared_line() -> Shared:
         for gamma, (loss, starved) in zip(sequence.breakpoints, sequence.costs[1:], strict=True)
     ]
     failing = tuple(name for name, count in tally(values).items() if count.failed)
-    d = [_to_float(values[-1].d(3, r)) for r in (1, 0)]
-    return Shared(gains[last - 1], gains[last], failing, *d)
+    return Shared(gains[last - 1], gains[last], failing, _to_float(values[-1].d(3, 0)))
 
 
 def count_shared_lines(instances: int, robots: int, rng: np.random.Generator) -> int:

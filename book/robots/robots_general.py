@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from analysis.arrays import Bools, Floats
-from analysis.checks import check_choice
 from analysis.results import Estimate
 from analysis.robots import mg1k
 from analysis.robots.control import RobotControl
@@ -221,7 +220,7 @@ def make_service_law(law: str, variation: float) -> ServiceLaw:
         "lognormal": lambda: mg1k.lognormal(variation),
         "hyper-exponential": lambda: mg1k.hyperexponential(variation),
     }
-    return constructors[check_choice("law", law, LAWS)]()
+    return constructors[law]()
 
 
 def check_law(_: object, parameters: Mapping[str, Any]) -> None:
@@ -260,7 +259,7 @@ def make_sampler(law: str, variation: float) -> Sampler:
             / (2.0 * np.where(rng.random(size) < share, share, 1.0 - share))
         ),
     }
-    return samplers[check_choice("law", law, LAWS)]
+    return samplers[law]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from analysis.arrays import Floats
 from analysis.trace.experiment import Experiment, ratio_interval
-from analysis.trace.signals import Pings, read_pings
+from analysis.trace.signals import read_pings
 from analysis.trace.trace import WEEK, Repair, Trace, publications, read_trace
 
 SIZES = ("small", "middle", "large")
@@ -74,12 +74,7 @@ def check_files(_: object, parameters: Mapping[str, Any]) -> None:
         if not rates.any():
             raise ValueError(f"trace must have items in the {period} period, got none")
     if parameters["signals"]:
-        load_pings(parameters["signals"], trace)
-
-
-def load_pings(path: str, trace: Trace) -> tuple[Pings, list[Repair]]:
-    """Return a reader's own pings, with what was repaired."""
-    return read_pings(path, trace)
+        read_pings(parameters["signals"], trace)
 
 
 def tabulate_repairs(repairs: list[Repair]) -> pd.DataFrame:

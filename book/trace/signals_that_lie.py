@@ -26,11 +26,10 @@ from analysis.ephemeral.signals.simulation import ANNOUNCED, FALSE, SILENT, Trus
 from analysis.ephemeral.stochastic.index import lattice_chain, lattice_index
 from analysis.trace.experiment import Experiment, block_weights
 from analysis.trace.policies import FrequencyPolicy, lambdacrawl_rates
-from analysis.trace.signals import Hub, play_pings, recorded_pings, simulated_pings
+from analysis.trace.signals import Hub, play_pings, read_pings, recorded_pings, simulated_pings
 from analysis.trace.trace import HOUR, WEEK, Repair
 from book.trace.shared import (
     check_files,
-    load_pings,
     load_trace,
     make_experiment,
     measure_ratio,
@@ -317,7 +316,7 @@ def compare_own_pings(
     """
     repairs: list[Repair] = []
     if path:
-        pings, repairs = load_pings(path, setting.trace)
+        pings, repairs = read_pings(path, setting.trace)
         events = recorded_pings(setting, pings)
     else:
         hub = Hub.of(recall, precision, setting.trained)

@@ -16,11 +16,10 @@ from analysis.ephemeral.relaxed import relaxed_bound
 from analysis.ephemeral.signals.guarantees import block_loss, calendar_cost, lie_bound
 from analysis.ephemeral.signals.simulation import Trust
 from analysis.trace.experiment import Experiment, block_weights
-from analysis.trace.signals import Hub, play_pings, recorded_pings, simulated_pings
+from analysis.trace.signals import Hub, play_pings, read_pings, recorded_pings, simulated_pings
 from analysis.trace.trace import DAY, HOUR, WEEK
 from book.trace.shared import (
     check_files,
-    load_pings,
     load_trace,
     make_experiment,
     measure_ratio,
@@ -145,7 +144,7 @@ def compare_own_pings(
     names = ["change", "way", "ratio", "low", "high"]
     if not path:
         return pd.DataFrame(columns=names), tabulate_repairs([])
-    pings, repairs = load_pings(path, setting.trace)
+    pings, repairs = read_pings(path, setting.trace)
     events = recorded_pings(setting, pings)
     weeks = (setting.end - setting.split) // WEEK
     half = weeks // 2

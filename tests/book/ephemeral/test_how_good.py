@@ -108,15 +108,6 @@ def test_visits_elsewhere_need_observation(true):
     assert verdicts(page.claims(rotating))["A-r-intro-dynamic"] == "holds"
 
 
-def test_regained_gain_is_share():
-    rewards = {"none observed": [1.0, 2.0], "half": [2.0, 3.0], page.INFORMED: [3.0, 4.0]}
-    found = page.regained_share(
-        {name: np.array(values) for name, values in rewards.items()}, "half"
-    )
-    assert found.value == pytest.approx(0.5)
-    assert found.half_width == pytest.approx(0)
-
-
 @pytest.mark.parametrize(("more", "found"), [(1.0, True), (0.1, False)])
 def test_tuning_needs_clear_gain(more, found):
     blind = np.array([1.0, 2.0, 3.0])

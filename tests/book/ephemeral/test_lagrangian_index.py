@@ -9,10 +9,9 @@ from analysis.ephemeral import (
     crawl_price,
     losses,
     relaxed_bound,
-    whittle_index_at_age,
 )
 from analysis.ephemeral.instances import random_sources
-from analysis.ephemeral.rollout import RolloutPolicy, follow
+from analysis.ephemeral.rollout import follow
 from book.ephemeral import exercises
 from book.ephemeral import lagrangian_index as page
 
@@ -38,23 +37,6 @@ def test_run_loss_is_the_loss_identity():
     lost = losses(sources, crawls, 4, ages=middle)
     found = page.measure_run(sources, "lagrangian", ages, 200)
     assert found == pytest.approx(lost.total / 100 / relaxed_bound(sources, 4)[0], rel=1e-9)
-
-
-@pytest.mark.parametrize("rule", ["whittle", "lagrangian", "rollout"])
-def test_compiled_loop_plays_the_policies(rule):
-    sources, ages = random_sources(30, 3), np.random.default_rng(4).integers(1, 20, 30)
-    rewards, last = follow(sources, rule, 5, ages, 60, ahead=10)
-    policy = {"lagrangian": LagrangianPolicy(sources), "rollout": RolloutPolicy(sources, 10)}
-    age = ages.copy()
-    for epoch in range(60):
-        if rule == "whittle":
-            arms = np.argsort(-whittle_index_at_age(sources, age), kind="stable")[:5]
-        else:
-            arms = policy[rule].select(Observation(epoch, age, np.full(30, np.nan)), 5)
-        assert rewards[epoch] == pytest.approx(sources.state_at_age(age)[arms].sum(), rel=1e-12)
-        age = age + 1
-        age[arms] = 1
-    assert last.tolist() == age.tolist()
 
 
 def test_right_price_is_the_solved_one():

@@ -68,13 +68,6 @@ def test_verdicts_turn_on_falsified_models(true):
     )
 
 
-def test_round_robin_differs_from_index():
-    true, wrong = instances((3, 1), (4, 2)), instances_of_round_robin()
-    assert wrong["whittle"].tolist() == wrong["round-robin"].tolist()
-    assert wrong["round-robin"].tolist() == pytest.approx(true["round-robin"].tolist())
-    assert (wrong["period"] != true["period"]).any()
-
-
 def test_verdicts_of_the_document(true):
     assert verdicts(page.claims(true)) == {
         "A-r-intro-asym": "holds under",

@@ -170,11 +170,6 @@ def test_many_sources_drop_large_learners():
     assert all((c.engaged == 3).all() for c in curves.values())
 
 
-def test_budget_above_sources_refused():
-    with pytest.raises(ValueError, match=r"^budget "):
-        page.list_learners(four_sources(), 5)
-
-
 def regrets(lost, half=0.001, limit=0.1):
     """Regret of each learner, the same in every case but for what `lost` says by case and name."""
     rows = []

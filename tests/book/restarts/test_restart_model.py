@@ -38,7 +38,6 @@ def true():
     rng = np.random.default_rng(7)
     run = simulate(three, {"index": scores}, paths=400, epochs=250, rng=rng)
     return {
-        "bandit": three,
         "value": float(evaluate_scores(three, scores).values.flat[0]),
         "simulated": run.mean("index", level=0.9999),
         "solved": {n: solve_joint(bandit("shock", n)) for n in (2, 3)},

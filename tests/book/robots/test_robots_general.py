@@ -98,8 +98,3 @@ def test_simulated_costs_match_exact():
     assert page.count_covering_intervals(check) == 2
     assert (check["half-width"] < 0.1 * check["exact"]).all()
     assert page.count_covering_intervals(check.assign(exact=2 * check["exact"])) == 0
-
-
-def test_wrong_law_is_named():
-    with pytest.raises(ValueError, match=r"^law "):
-        page.make_service_law("uniform", 1.0)
