@@ -68,7 +68,7 @@ def bound_of_real_gaps(sources, budget):
 
     def at(price):
         low, high = np.ones(len(sources)), np.full(len(sources), 1e9)
-        for _ in range(100):
+        for _ in range(60):
             gap = np.sqrt(low * high)
             fade = np.exp(-decay * gap)
             short = limit * (1 - fade - decay * gap * fade) < price
@@ -77,7 +77,7 @@ def bound_of_real_gaps(sources, budget):
         return price * budget + surplus.sum()
 
     low, high = 0.0, float(limit.max(initial=0.0))
-    for _ in range(80):
+    for _ in range(40):
         left, right = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, right) if at(left) < at(right) else (left, high)
     return at(high)
