@@ -299,8 +299,8 @@ def batch_moves(
     """Return the law of the queue after each batch, (N, ..., K+1, K+1), and its worth.
 
     Rows of the law are the queue that the batch finds, columns the one that it leaves; the worth
-    has shape (N, ..., K+1). `taken`, shape (..., N), is the age of the oldest pages taken, in units
-    of time.
+    has shape (N, ..., K+1). `oldest`, shape (..., N), is the age of the oldest pages taken, in
+    units of time.
     """
     places = engine.places
     values = np.stack(

@@ -30,8 +30,8 @@ from analysis.learning.scheme.equations import (
     Recursion,
     ThresholdFit,
     Transitions,
+    content_misses,
     index_as_printed,
-    windowed_content,
 )
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import (
@@ -144,7 +144,7 @@ def measure_content_misses(
     ways = {"never crawled": (), "crawled": tuple(crawls)}
     rows = {
         str(life) if life < arrivals.size else "infinity": {
-            name: np.abs(windowed_content(arrivals, decay, life, epochs)[1]).max()
+            name: np.abs(content_misses(arrivals, decay, life, epochs)).max()
             for name, epochs in ways.items()
         }
         for life in lifetimes

@@ -60,31 +60,27 @@ def shot_noise(rate: float, decay: float, horizon: int, rng: Rng) -> Floats:
     return sums.astype(np.float64)
 
 
-def windowed_content(
-    arrivals: Floats, decay: float, lifetime: int, crawls: ArrayLike = ()
-) -> tuple[Floats, Floats]:
-    """Content by its definition, and the most by which (1) misses it.
+def content_misses(arrivals: Floats, decay: float, lifetime: int, crawls: ArrayLike = ()) -> Floats:
+    """Return by how much (1) misses content by its definition, shape (T - 1,).
 
     `arrivals` is Z, shape (T,), `decay` c per epoch, `lifetime` M, the epochs that an item is kept,
-    and `crawls` the epochs at whose end all content is taken. Returns X before a crawl, shape (T,),
-    and X(n+1) - alpha X(n+) - xi(n+1), where X(n+) is 0 after a crawl, shape (T - 1,).
+    and `crawls` the epochs at whose end all content is taken. With X the content before a crawl and
+    X(n+) that after it, 0 where there is one, this is X(n+1) - alpha X(n+) - xi(n+1).
     """
     lifetime = check_integer("lifetime", lifetime, 1)
     alpha, horizon = np.exp(-decay), arrivals.size
-    removed = -1
-    content, miss = np.empty(horizon), np.empty(horizon - 1)
+    removed, remaining = -1, 0.0
+    misses = np.empty(horizon)
     emptied = {int(epoch) for epoch in np.asarray(crawls, dtype=int).ravel()}
-    remaining = 0.0
     for n in range(horizon):
         since = max(n - lifetime + 1, removed + 1, 0)
-        content[n] = np.sum(alpha ** (n - np.arange(since, n + 1)) * arrivals[since : n + 1])
-        if n > 0:
-            dropped = arrivals[n - lifetime] if n >= lifetime else 0.0
-            miss[n - 1] = content[n] - alpha * remaining - (arrivals[n] - alpha**lifetime * dropped)
-        remaining = content[n]
+        content = np.sum(alpha ** (n - np.arange(since, n + 1)) * arrivals[since : n + 1])
+        dropped = arrivals[n - lifetime] if n >= lifetime else 0.0
+        misses[n] = content - alpha * remaining - (arrivals[n] - alpha**lifetime * dropped)
+        remaining = content
         if n in emptied:
             removed, remaining = n, 0.0
-    return content, miss
+    return misses[1:]
 
 
 def thinning_error(rate: float, share: float, most: int = 60) -> float:
@@ -143,17 +139,17 @@ def features(x: Floats) -> Floats:
     return np.concatenate([x, x[..., first] * x[..., second]], axis=-1)
 
 
-def inverse_errors(phi: Floats, initial: float = 1.0) -> tuple[Floats, Floats]:
+def inverse_errors(phi: Floats) -> tuple[Floats, Floats]:
     """Follow B^-1 by the printed recursion and by the corrected one; return their relative errors.
 
-    `phi` are the features at n = 0, 1, ..., shape (T, L). B(0) is `initial` times the identity,
-    from which both start at n = 1 with step 1/(n + 1); the printed one at n = 2, since it divides
-    by zero at n = 1. Errors are against a matrix inversion, for n = 2, 3, ..., shape (T - 2,); the
+    `phi` are the features at n = 0, 1, ..., shape (T, L). B(0) is the identity, from which both
+    start at n = 1 with step 1/(n + 1); the printed one at n = 2, since it divides by zero at n = 1.
+    Errors are against a matrix inversion, for n = 2, 3, ..., shape (T - 2,); the
     printed recursion has B^-1(n-1) on the right, since with B^-1(n) it would define itself by
     itself.
     """
     size = phi.shape[1]
-    matrix = initial * np.eye(size)
+    matrix = np.eye(size)
     matrix += (np.outer(phi[1], phi[1]) - matrix) / 2
     literal = sound = np.linalg.inv(matrix)
     printed, corrected = [], []
@@ -203,14 +199,12 @@ class ThresholdFit:
     rewards: dict[str, float]
 
 
-def fitted_thresholds(
-    sources: Sources, budget: int, *, oldest: int = 11, seed: int = 0
-) -> ThresholdFit:
+def fitted_thresholds(sources: Sources, budget: int) -> ThresholdFit:
     """Fit T_i = q_0 + q_1 s + q_2 s^2, or with q_1 twice, to the index policy's thresholds.
 
-    They are fitted at 150 draws of ages from 1 to `oldest`.
+    They are fitted at 150 draws of ages from 1 to 11.
     """
-    ages = np.random.default_rng(seed).integers(1, oldest + 1, (150, len(sources)))
+    ages = np.random.default_rng(0).integers(1, 12, (150, len(sources)))
     states = sources.state_at_age(ages)
     scale = model(sources, LspeOptions()).scale
     levels = np.array([whittle_threshold(sources, x) for x in states]) / scale

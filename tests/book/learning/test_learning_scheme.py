@@ -147,7 +147,7 @@ def falsified(patch):
         page.HARVEST: ways[page.CORRECTED],
         page.OWN: ways[page.AS_PRINTED],
     }
-    solve, windowed = equations.ThresholdChain.solve, page.windowed_content
+    solve, misses = equations.ThresholdChain.solve, page.content_misses
     everything = {
         "budget": 4,
         "cycle": long_run_cycle(FOUR, "whittle", 4),
@@ -171,8 +171,8 @@ def falsified(patch):
         "crawls that are not told": of_content(
             misses=patched(
                 page,
-                "windowed_content",
-                lambda drawn, decay, life, _: windowed(drawn, decay, life, crawled),
+                "content_misses",
+                lambda drawn, decay, life, _: misses(drawn, decay, life, crawled),
                 lambda: page.measure_content_misses(held.draws[:100], 0.7, (5, 100), crawled),
             )
         ),

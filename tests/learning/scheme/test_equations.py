@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from analysis.ephemeral import four_sources, whittle_index
 from analysis.learning.scheme import equations
 from analysis.learning.scheme.equations import (
+    content_misses,
     engaged_law,
     feature_condition,
     features,
@@ -14,7 +15,6 @@ from analysis.learning.scheme.equations import (
     inverse_errors,
     shot_noise,
     thinning_error,
-    windowed_content,
 )
 from analysis.learning.scheme.lspe import LspeOptions
 
@@ -25,14 +25,14 @@ SOURCES = four_sources()
 @given(st.integers(1, 30), st.floats(0.05, 2.0), st.integers(0, 2**32 - 1))
 def test_first_equation_without_crawls(lifetime, decay, seed):
     arrivals = shot_noise(20.0, decay, 60, np.random.default_rng(seed))
-    assert np.abs(windowed_content(arrivals, decay, lifetime)[1]).max() < 1e-9
+    assert np.abs(content_misses(arrivals, decay, lifetime)).max() < 1e-9
 
 
 def test_crawls_need_kept_content():
     arrivals = shot_noise(250.0, 0.7, 200, np.random.default_rng(0))
     crawls = range(3, 200, 7)
-    assert np.abs(windowed_content(arrivals, 0.7, 200, crawls)[1]).max() < 1e-9
-    assert np.abs(windowed_content(arrivals, 0.7, 5, crawls)[1]).max() > 1.0
+    assert np.abs(content_misses(arrivals, 0.7, 200, crawls)).max() < 1e-9
+    assert np.abs(content_misses(arrivals, 0.7, 5, crawls)).max() > 1.0
 
 
 def test_shot_noise_has_stated_mean():
