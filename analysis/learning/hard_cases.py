@@ -180,7 +180,6 @@ def regrets(
     horizon: int,
     replications: int,
     seed: int,
-    jobs: int | None = 1,
     limit: float = 0.1,
 ) -> pd.DataFrame:
     """Regret of every learner in every case, over `replications` draws of sources and arrivals.
@@ -193,9 +192,7 @@ def regrets(
     """
     replications = check_integer("replications", replications, 2)
     points = [(case, size, budget, horizon) for case in CASES]
-    played = sweep(
-        regret_row, points, seed=seed, replications=replications, jobs=jobs, progress=False
-    )
+    played = sweep(regret_row, points, seed=seed, replications=replications, jobs=1, progress=False)
     rows = []
     for case, draws in zip(CASES, played, strict=True):
         informed = np.array([draw[INFORMED] for draw in draws])
