@@ -24,7 +24,7 @@ _PR_SET_PDEATHSIG = 1
 #: Beginning of the names of folders for temporary files; short, because sockets lie in them.
 _TEMPORARY = "book-"
 #: Their lock, which nothing else in such a place has.
-_LOCK = "which-source-next.lock"
+_LOCK = "scorecard.lock"
 
 
 def build_folder(profile: str) -> Path:

@@ -36,6 +36,7 @@ from scorecard.prints import FOLDER, documents, printed_rows
 from scorecard.record import PARAMETERS
 from scorecard.running.runner import find_imported_names
 from scorecard.text import escape_markdown, escape_prose
+from scorecard.values import book_settings
 
 _ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
 _EXPLICIT = re.compile(r"(?P<words>.*?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
@@ -270,7 +271,7 @@ def make_portable(
     """
     alone = nbformat.from_dict(notebook)
     facts = {"page": page.page, "version": __version__, "commit": page.data["edition"]["commit"]}
-    facts["python"] = metadata("which-source-next")["Requires-Python"]
+    facts["python"] = metadata(book_settings()["name"])["Requires-Python"]
     facts["name"] = Path(page.page).name
     run = page.data["runs"][page.page]
     own = run["parameters"] if page.data["document"] else run["documents"]

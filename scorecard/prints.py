@@ -1,4 +1,4 @@
-"""Every number, statement and figure that the five documents print, as data.
+"""Every number, statement and figure that the documents print, as data.
 
 ``DOCUMENT.csv``   rows `id, place, kind, printed, unit, unit_reason, lost, note`, typed from the
                    document and repeated nowhere else: `unit` is the rounding unit of an approximate
@@ -109,7 +109,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Document:
-    """One of the five documents, with its number of rows."""
+    """One of the documents, with its number of rows."""
 
     key: str
     title: str
@@ -125,7 +125,7 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 @cache
 def documents() -> dict[str, Document]:
-    """Return the five documents by key, in the book's order."""
+    """Return the documents by key, in the book's order."""
     rows = _read(FOLDER / "documents.csv")
     return {row["key"]: Document(**{**row, "rows": int(row["rows"])}) for row in rows}  # type: ignore[arg-type]
 

@@ -14,6 +14,7 @@ import operator
 import shlex
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ from typing import Any
 import yaml
 
 from analysis.checks import check_file
+from scorecard.files import BOOK
+
+#: Parameters whose value is a reader's own file.
+FILES = ("sources", "trace", "signals")
 
 
 class ParameterError(ValueError):
@@ -94,6 +99,12 @@ def read_texts(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ParameterError(f"{path}: must hold 'name: value' lines")
     return content
+
+
+@cache
+def book_settings() -> dict[str, Any]:
+    """Return what ``book/_book.yml`` says: what the kit cannot know of a book."""
+    return read_texts(BOOK / "_book.yml")
 
 
 def suggest_name(name: str, names: Iterable[str]) -> str:

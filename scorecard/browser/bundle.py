@@ -29,7 +29,6 @@ from typing import Any
 from analysis.fingerprint import PACKAGES
 from scorecard.browser.run import (
     CALIBRATION,
-    FILES,
     LARGEST_FILE,
     find_sentences,
     hash_results,
@@ -41,6 +40,7 @@ from scorecard.files import BOOK, ROOT
 from scorecard.fill import FillError
 from scorecard.record import write_json
 from scorecard.running.notebooks import Notebook, all_notebooks, profile_parameters
+from scorecard.values import FILES, book_settings
 
 #: Folder of the site for all of it.
 FOLDER = "recompute"
@@ -56,7 +56,6 @@ SCRIPTS = Path(__file__).with_name("files")
 #: Distributions in plain Python that the code imports, and that the runtime does not have.
 PLAIN = (
     "PyYAML", "lazy-loader", "tqdm", "threadpoolctl", "Jinja2", "MarkupSafe", "typing-extensions",
-    "Ciw",
 )  # fmt: skip
 #: What a file of the code may end with.
 _SUFFIXES = (".py", ".pyi", ".md", ".csv", ".csv.gz", ".yml", ".txt", ".mplstyle")
@@ -72,8 +71,9 @@ TRIALS = BOOK / "profiles" / "browser.csv"
 
 def list_code() -> Iterator[tuple[str, Path]]:
     """Yield the files of the code: path in the archive, and file."""
+    settings = book_settings()["browser"]
     for path in _walk(ROOT / "analysis"):
-        if "crawl" not in path.parts:  # a crawler needs sockets
+        if not {*settings["without"]} & {*path.parts}:
             yield path.relative_to(ROOT).as_posix(), path
     for name in _KIT:
         for path in _walk(ROOT / "scorecard" / name):
@@ -81,7 +81,7 @@ def list_code() -> Iterator[tuple[str, Path]]:
     for path in _walk(BOOK):
         if "_build" not in path.parts and path.parent.name != "profiles":
             yield path.relative_to(ROOT).as_posix(), path
-    for name in PLAIN:
+    for name in (*PLAIN, *settings["packages"]):
         for file in distribution(name).files or ():
             code = file.suffix == ".py" and not {"..", "tests"} & {*file.parts}
             if code or "licenses" in file.parts:
@@ -102,8 +102,8 @@ def write_code(archive: Path) -> str:
             packed.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
         graph = write_imports(PACKAGES)
         packed.writestr(zipfile.ZipInfo(GRAPH), graph, zipfile.ZIP_DEFLATED)
-        # Ciw imports networkx for its detector of deadlocks, which no page uses.
-        packed.writestr(zipfile.ZipInfo("networkx.py"), "")
+        for name in book_settings()["browser"]["empty"]:
+            packed.writestr(zipfile.ZipInfo(f"{name}.py"), "")
     return hashlib.sha256(archive.read_bytes()).hexdigest()
 
 
@@ -143,6 +143,7 @@ def describe_page(notebook: Notebook, collation: Collation) -> dict[str, Any]:
     texts = [c.source for c in notebook.content.cells if c.cell_type == "markdown"]
     code = "\n".join(cell["source"] for cell in cells)
     paper = profile_parameters("paper").get(notebook.name, {})
+    policy = book_settings()["browser"]
     return {
         "page": notebook.page,
         "name": notebook.name,
@@ -155,15 +156,13 @@ def describe_page(notebook: Notebook, collation: Collation) -> dict[str, Any]:
         "documents": notebook.resolve(paper),
         "unavailable": read_trials().get(notebook.name, {}).get("unavailable", ""),
         "differs": read_trials().get(notebook.name, {}).get("differs", ""),
-        "policies": bool(_POLICIES.search(code)),
+        "policy": policy["policy"] if re.search(policy["policies"], code) else None,
         "files": [name for name in FILES if name in notebook.parameters],
         "largest_file": LARGEST_FILE,
         "profiles": {},
     }
 
 
-#: A page that simulates policies offers a cell for the reader's own.
-_POLICIES = re.compile(r"\b(simulate|simulate_random|compare|long_run|long_run_cycle)\(")
 _OF_PAGE = re.compile(r"""pages\["([\w-]+)"\]""")
 _OF_ROW = re.compile(r"""\b(?:computed|verdict)\("([^"]+)\"""")
 

@@ -33,12 +33,10 @@ from scorecard.files import BOOK
 from scorecard.fill import FillError, Text
 from scorecard.prints import printed_rows
 from scorecard.text import pluralise
-from scorecard.values import ParameterError, Relation
+from scorecard.values import FILES, ParameterError, Relation
 
 #: The number of rows of the reader's table, in a range or a relation.
 ROWS = re.compile(r"\bN\b")
-#: Parameters whose value is a reader's own file.
-FILES = ("sources", "trace", "signals")
 #: Greatest number of bytes of a reader's file.
 LARGEST_FILE = 20_000_000
 #: Greatest number of characters of a cell's result that is shown.

@@ -38,7 +38,7 @@ from scorecard.files import BOOK
 from scorecard.pages.results import read_results
 from scorecard.record import write_json
 from scorecard.running.notebooks import source_files
-from scorecard.values import read_texts
+from scorecard.values import book_settings, read_texts
 
 INDEX = "references.json"
 #: Reference targets: kind -> label -> (page, anchor, link text).
@@ -200,13 +200,6 @@ def _role(node: addnodes.pending_xref) -> str:
 
 
 GLOSSARY = "guide/glossary"
-#: Terms that are linked only on some pages, because elsewhere they are ordinary words.
-_PARTS_OF_TERM = {
-    "box": ("robots/robots-curve",),
-    "bias": ("restarts/", "robots/"),
-    "restart": ("restarts/",),
-    "replication": ("ephemeral/", "restarts/", "learning/", "robots/"),
-}
 _DEFINITIONS = "book_definitions"
 #: Parents of paragraphs of running text.
 _TEXT_PARENTS = (nodes.document, nodes.section, nodes.list_item)
@@ -323,7 +316,7 @@ def link_page_terms(app: Sphinx, doctree: nodes.document, page: str) -> None:
     terms = {
         name: entry
         for name, entry in definitions.items()
-        if page.startswith(_PARTS_OF_TERM.get(name, ("",)))
+        if page.startswith(tuple(book_settings()["terms"].get(name, ("",))))
     }
     link_terms(doctree, terms, app.builder.get_relative_uri(page, GLOSSARY))
 

@@ -48,7 +48,8 @@ from scorecard.pages.theme import (
     replace_download_buttons,
     write_policy,
 )
-from scorecard.running.notebooks import FILES, find_notebook
+from scorecard.running.notebooks import find_notebook
+from scorecard.values import FILES, book_settings
 
 #: Modules of `scorecard.pages` that register their own nodes and directives.
 EXTENSIONS = ("results", "scorecard")
@@ -110,13 +111,6 @@ class PublicNames(SphinxDirective):
 
 # What pages say of their run: the command that reruns them, and the parameters of a rerun
 
-#: What the book uses in place of a reader's own file.
-_DEFAULTS = {
-    "sources": "Table 1 of the report",
-    "trace": "the trace of the book",
-    "signals": "simulated pings",
-}
-
 
 def _format_value(value: Any) -> str:
     is_list = isinstance(value, list)
@@ -172,7 +166,7 @@ def _make_rerun_fields(run: dict[str, Any], page: str) -> dict[str, Any]:
         "run": run,
         "page": page,
         "given": run["given"] | {key: file["name"] for key, file in run["files"].items()},
-        "documents": documents | _DEFAULTS,
+        "documents": documents | book_settings()["files"],
         "changed": [p for p in parameters if documents[p.name] != values[p.name]],
         "same": [p for p in parameters if documents[p.name] == values[p.name]],
     }

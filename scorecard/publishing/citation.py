@@ -25,6 +25,7 @@ import yaml
 from scorecard.files import BOOK, ROOT
 from scorecard.prints import Printed
 from scorecard.text import escape_tex
+from scorecard.values import book_settings
 
 _ADDRESS = re.compile(r"https?://[^\s\"'<>#?\\{}]+")
 
@@ -201,7 +202,9 @@ def format_row_bibtex(
 def format_book_bibtex(edition: Edition) -> str:
     """Return the BibTeX entry of the whole book."""
     fields = {"title": f"{{{escape_tex(read_cff()['title'])}}}"}
-    return _format_entry("which-source-next", fields, edition.note, edition.date, edition.address)
+    return _format_entry(
+        book_settings()["name"], fields, edition.note, edition.date, edition.address
+    )
 
 
 def _format_entry(key: str, fields: dict[str, str], note: str, date: str, address: str) -> str:

@@ -47,6 +47,7 @@ from scorecard.publishing.citation import (
 )
 from scorecard.record import write_json
 from scorecard.text import escape_markdown, escape_prose, typeset_symbols
+from scorecard.values import book_settings
 
 #: Verdicts by outcome of the replication; *used* and *context* have none.
 REPRODUCED = ("matches", "within the interval", "holds", "redrawn", "done")
@@ -244,7 +245,7 @@ def make_release(collation: Collation, build: Path, edition: Edition) -> Path:
 
     Both are replaced at once: a killed run does not change an existing release.
     """
-    name = f"which-source-next-{read_cff()['version']}-{edition.commit.split()[0]}"
+    name = f"{book_settings()['name']}-{read_cff()['version']}-{edition.commit.split()[0]}"
     target = build / "releases" / name
     target.parent.mkdir(exist_ok=True)
     for stale in target.parent.glob(".*"):  # of a run that was killed

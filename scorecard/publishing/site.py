@@ -54,6 +54,7 @@ from scorecard.publishing.citation import (
 )
 from scorecard.record import write_json
 from scorecard.text import encode_csv, escape_cell
+from scorecard.values import book_settings
 
 SCORECARD = [
     "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
@@ -148,7 +149,9 @@ def pack_data(site: Path) -> None:
     with zipfile.ZipFile(site / ALL_DATA, "w") as archive:
         for path in paths:
             # The bytes depend on names and contents only: an entry without a date has that of 1980.
-            member = zipfile.ZipInfo(f"which-source-next/{path.relative_to(site).as_posix()}")
+            member = zipfile.ZipInfo(
+                f"{book_settings()['name']}/{path.relative_to(site).as_posix()}"
+            )
             archive.writestr(member, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
@@ -417,19 +420,6 @@ def update_notebook_sizes(site: Path) -> None:
 
 
 _TAG = Markup("    <{} {}>\n")
-#: Subject that a page's HTML title has besides the page's own title, by the folder of the page.
-_SUBJECTS = {
-    "index": "A reproducible book on scheduling web crawlers",
-    "api": "Scheduling web crawlers in Python",
-    "documents": "Papers on scheduling web crawlers, recomputed",
-    "ephemeral": "Whittle index for web crawling",
-    "restarts": "Restless bandits with restarts",
-    "learning": "Learning the Whittle index",
-    "robots": "Web robots and an indexing queue",
-    "trace": "Scheduling a web crawler",
-    "crawl": "Scheduling a web crawler",
-    "joint": "Web crawler and indexing engine",
-}
 #: Greatest length of a description, in characters; search engines cut longer ones.
 _DESCRIPTION_LENGTH = 160
 #: Beginning of the paragraph that describes a page best.
@@ -517,7 +507,7 @@ def _add_head(
         summary = shorten_to_sentences(" ".join(read_cff()["abstract"].split()))
     tags = format_head(title, page, edition, data, summary)
     context["metatags"] = context.get("metatags", "") + tags
-    context["subject"] = _SUBJECTS.get(page.partition("/")[0], "")
+    context["subject"] = book_settings()["subjects"].get(page.partition("/")[0], "")
 
 
 def write_sitemap(pages: list[str], address: str, site: Path) -> None:

@@ -46,6 +46,7 @@ from analysis.checks import check_file
 from scorecard.files import BOOK
 from scorecard.running.kernels import COMPILATION
 from scorecard.values import (
+    FILES,
     ParameterError,
     Relation,
     check_list,
@@ -68,8 +69,6 @@ _OUTSIDE = {
     "greater_than", "greater_than_equal", "less_than", "less_than_equal", "assertion_error",
     "finite_number",
 }  # fmt: skip
-#: Parameters whose value is a reader's own file.
-FILES = ("sources", "trace", "signals")
 #: Names that need no escaping in a URL or a notebook, and that no output file of a run has.
 _SAFE_NAME = re.compile(r"\w[\w-]{0,59}(\.[\w-]{1,20}){0,2}\.csv", re.ASCII)
 #: Folders below ``book/`` for Sphinx, without pages.

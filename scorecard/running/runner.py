@@ -48,7 +48,6 @@ from scorecard.files import BOOK, ROOT, display_path, raise_if_disk_full, replac
 from scorecard.record import write_json
 from scorecard.running.kernels import WARNINGS, WarmProvisioner, kernel_environment
 from scorecard.running.notebooks import (
-    FILES,
     Notebook,
     OwnFile,
     all_notebooks,
@@ -60,7 +59,7 @@ from scorecard.running.notebooks import (
     read_seconds,
     read_table,
 )
-from scorecard.values import ParameterError
+from scorecard.values import FILES, ParameterError
 
 # papermill warns of parameter lines that it cannot parse; `notebooks` has checked them.
 logging.getLogger("papermill").setLevel(logging.ERROR)

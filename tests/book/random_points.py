@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scorecard.running.notebooks import FILES, Notebook, Parameter, profile_parameters
+from scorecard.running.notebooks import Notebook, Parameter, profile_parameters
+from scorecard.values import FILES
 
 #: Whole numbers are drawn up to so many times the quick profile's value, or up to the least that
 #: shows more than one of a kind.

@@ -24,8 +24,8 @@ from scorecard.collate import collate
 from scorecard.fill import parse_template, shorten_id
 from scorecard.record import read_record
 from scorecard.render import render_runs
-from scorecard.running.notebooks import FILES
 from scorecard.running.runner import lock_build, make_rerun_job, run_jobs
+from scorecard.values import FILES
 from tests.book.finished import faults
 from tests.book.random_points import draw_point
 from tests.support import read_notebooks

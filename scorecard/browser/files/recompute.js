@@ -121,14 +121,6 @@ document.addEventListener("DOMContentLoaded", () => {
     forecast.textContent = load + run;
   }
 
-  const POLICY = `import numpy as np
-from analysis.ephemeral import four_sources, simulate, optimal_average_reward, relaxed_bound
-class Mine:
-    def select(self, observation, budget, rng):
-        return np.argsort(-observation.state)[:budget]  # the fullest sources
-sources = four_sources()
-{name: float(simulate(sources, policy, 1, 2000).average_reward) for name, policy in {"mine": Mine(), "whittle": "whittle", "round-robin": "round-robin"}.items()}`;
-
   const runButton = make("button", { type: "submit", class: "book-recompute-button" }, "Run");
   const cancelButton = make("button", { type: "button", class: "book-recompute-button", disabled: true, click: () => stop("Cancelled: the page shows what it showed before.") }, "Cancel");
   const limit = make("input", { id: "recompute-limit", type: "number", min: 1, max: 600, value: 15 });
@@ -143,10 +135,10 @@ sources = four_sources()
     const smallFirst = Object.keys(page.profiles).sort((profile) => (profile === "quick" ? -1 : 1));
     const profiles = smallFirst.map((profile) => make("button", { type: "button", class: "book-recompute-button", click: () => fill(profile) },
       profile === "quick" ? "Small parameters" : "The documents' parameters"));
-    const own = page.policies && make("details", {}, make("summary", {}, "Your own policy"),
-      make("p", { class: "book-recompute-help" }, "Runs after the page's cells; its last line is shown below. An answer of more sources than the budget, of a mask, or of numbers that are no sources is refused."),
+    const own = page.policy && make("details", {}, make("summary", {}, "Your own policy"),
+      make("p", { class: "book-recompute-help" }, page.policy.help),
       Object.assign(cells.policy = make("textarea", { rows: 8, spellcheck: "false", "aria-label": "your own policy" }), { value: "" }),
-      make("button", { type: "button", class: "book-recompute-button", click: () => { cells.policy.value = POLICY; } }, "Start from an example"));
+      make("button", { type: "button", class: "book-recompute-button", click: () => { cells.policy.value = page.policy.example; } }, "Start from an example"));
     const form = make("form", { submit: (event) => { event.preventDefault(); start(); }, input: estimate },
       make("div", { class: "book-recompute-buttons" }, ...profiles),
       make("div", { class: "book-recompute-fields" }, ...page.parameters.map(field)),

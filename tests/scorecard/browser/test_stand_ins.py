@@ -10,8 +10,7 @@ import pytest
 from analysis import fingerprint
 from scorecard.browser import stand_ins
 from scorecard.browser.stand_ins import Matrix, Polynomial, check_text
-from scorecard.running.notebooks import FILES
-from scorecard.values import ParameterError
+from scorecard.values import FILES, ParameterError
 from tests.support import read_notebooks
 
 NAMES = ["analysis.learning.random_sets", "analysis.robots.curve.growth"]
