@@ -204,8 +204,8 @@ class Arrivals:
         for i in np.flatnonzero(~simple):
             law = self.laws[i]
             at_once = law.law == "gamma" and law._parameter >= 1.0
-            draw = _gamma_content if at_once else _content_by_item
-            content[i] = draw(law, float(items[i]), float(s.decay[i]), epochs, rng)
+            arguments = law, float(items[i]), float(s.decay[i]), epochs, rng
+            content[i] = _gamma_content(*arguments) if at_once else _sums_by_item(*arguments)[0]
         content *= s.mean_utility[:, None]
         return content
 
@@ -273,13 +273,6 @@ def _gamma_content(
             total += (shape + k) * rng.poisson(mean[k], epochs)
         content += factor * rng.standard_gamma(total)
     return content
-
-
-def _content_by_item(
-    law: Utility, items: float, decay: float, epochs: int, rng: np.random.Generator
-) -> Floats:
-    """Draw the content of each epoch item by item, for utilities of mean one."""
-    return _sums_by_item(law, items, decay, epochs, rng)[0]
 
 
 def _sums_by_item(

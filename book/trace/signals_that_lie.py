@@ -16,9 +16,9 @@ from analysis.ephemeral.signals.freshness import (
     ExpectedContentPolicy,
     FreshnessPolicy,
     LambdaCrawlPolicy,
+    fresh_rates,
     ping_probabilities,
     play_policy,
-    polite_rates,
 )
 from analysis.ephemeral.signals.guarantees import even_crawls_reward
 from analysis.ephemeral.signals.index import one_ping_index, one_ping_reach, signal_law
@@ -257,7 +257,7 @@ def compute_rivals(
                 "fresh": FreshnessPolicy(signals),
                 "fresh by rate": FreshnessPolicy(signals, rate),
                 "lambda": LambdaCrawlPolicy(followed, even),
-                "polite": FrequencyPolicy(polite_rates(change, alike, live)),
+                "polite": FrequencyPolicy(fresh_rates(change, alike, live)),
             }
             earned: dict[str, Floats] = {}
             for name, policy in policies.items():

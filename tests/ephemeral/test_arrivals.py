@@ -77,7 +77,6 @@ def test_same_seed_same_content():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"law": "weibull"}, "law"),
         ({"law": "pareto", "tail_index": 1.0}, "tail_index"),
         ({"law": "pareto"}, "tail_index"),
         ({"law": "gamma", "variation": 0.0}, "variation"),

@@ -217,18 +217,14 @@ def test_largest_indices_lose_least():
 @pytest.mark.parametrize(
     ("crawls", "options", "name"),
     [
-        ([], {}, "crawls"),
         ([()], {}, "crawls"),
         ([(0, 4)], {}, "crawls"),
         ([(0, 0)], {}, "crawls"),
         ([(0, 1, 2)], {"budget": 2}, "crawls"),
         (np.ones((3, 2), dtype=bool), {}, "crawls"),
-        (7, {}, "crawls"),
-        ([(0,)], {"budget": 0}, "budget"),
         ([(0,)], {"ages": [1, 2]}, "ages"),
         ([(0,)], {"ages": [1, 2, 3, -1]}, "ages"),
         ([(0,)], {"ages": [1, 2, 3, 1.5]}, "ages"),
-        ([(0,)], {"price": -1}, "price"),
     ],
 )
 def test_wrong_runs_are_refused(crawls, options, name):
@@ -509,22 +505,14 @@ def test_tuned_price_approaches_the_solved_one():
         sources = random_sources(200, [seed, 9])
         bound, ages = relaxed_problem(sources, 20).bound, spread_ages(sources, 20, seed)
         policy, age, rewards = TunedLagrangianPolicy(sources), ages.copy(), []
-        for epoch in range(2000):
+        for epoch in range(1200):
             seen = Observation(epoch, age.copy(), np.full(200, np.nan))
             arms = policy.select(seen, 20)
             rewards.append(sources.state_at_age(age)[arms].sum())
             age += 1
             age[arms] = 1
         assert policy.price == pytest.approx(crawl_price(sources, 20), rel=0.02)
-        index, _ = follow(sources, "whittle", 20, ages, 2000)
-        lost.append([1 - np.mean(run[1000:]) / bound for run in (rewards, index)])
+        index, _ = follow(sources, "whittle", 20, ages, 1200)
+        lost.append([1 - np.mean(run[600:]) / bound for run in (rewards, index)])
     tuned, index = np.mean(lost, axis=0)
     assert tuned < index
-
-
-@pytest.mark.parametrize("price", [-1.0, np.nan, np.inf, "solved"])
-def test_wrong_prices_are_refused(price):
-    with pytest.raises(ValueError, match="price"):
-        LagrangianPolicy(four_sources(), price)
-    with pytest.raises(ValueError, match="price"):
-        lagrangian_index(four_sources(), [1] * 4, price)

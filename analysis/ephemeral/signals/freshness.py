@@ -1,4 +1,4 @@
-"""Rivals that keep copies fresh: an index with noisy pings, LambdaCrawl with pings, polite rates.
+"""Rivals that keep copies fresh: an index with noisy pings, LambdaCrawl with pings, fixed rates.
 
 A copy is fresh while no item came since its last crawl. With n pings in the time t since then it is
 fresh with probability exp(-L), L = Lambda (1 - r) t + n b and b = -log(1 - p): an item without a
@@ -19,9 +19,8 @@ This is the crawl value of Busa-Fekete et al. (A scalable crawling algorithm uti
 change-indicating signals, 2025), derived here from their model; their policy crawls where it is
 largest. LambdaCrawl (Kolobov et al., 2019) knows pings that are complete: a page is crawled after a
 change with some probability, which minimises the average of m H(N), H the harmonic numbers and N
-the changes outstanding. Its polite variant (Kolobov et al., Optimal freshness crawl under
-politeness constraints, 2019) has rates of crawls at random times that maximise the freshness under
-limits of hosts.
+the changes outstanding. Kolobov et al. (Optimal freshness crawl under politeness constraints, 2019)
+have rates of crawls at random times that maximise the freshness, here without limits of hosts.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ from analysis.checks import (
     Rng,
     check_array,
     check_integer,
-    check_integers,
     check_kind,
     check_number,
     check_positive,
@@ -154,32 +152,22 @@ def ping_probabilities(ping_rate: ArrayLike, importance: ArrayLike, budget: floa
     return np.clip(probability, 0.0, 1.0)
 
 
-def polite_rates(
-    change_rate: ArrayLike,
-    importance: ArrayLike,
-    budget: float,
-    host: ArrayLike | None = None,
-    limits: ArrayLike | None = None,
-) -> Floats:
-    """Return the rates of crawls at random times that keep most copies fresh, polite to hosts.
+def fresh_rates(change_rate: ArrayLike, importance: ArrayLike, budget: float) -> Floats:
+    """Return the rates of crawls at random times that keep most copies fresh.
 
-    They maximise the sum of m rho / (rho + D), under a budget and a limit for each host.
+    They maximise the sum of m rho / (rho + D) under a budget.
 
     Parameters
     ----------
     change_rate, importance : array_like, shape (N,)
         D and m; not negative.
     budget : float
-        Crawls per epoch, positive; where limits leave less, less is used.
-    host : array_like of int, shape (N,), optional
-        Number of each page's host, from 0.
-    limits : array_like, optional
-        Most crawls per epoch of each host; not negative.
+        Crawls per epoch, positive.
 
     Returns
     -------
     ndarray, shape (N,)
-        rho = sqrt(m D / lambda) - D in [0, 1], lambda the larger of the budget's and the host's.
+        rho = sqrt(m D / lambda) - D in [0, 1].
 
     Raises
     ------
@@ -188,45 +176,28 @@ def polite_rates(
 
     Examples
     --------
-    >>> polite_rates([0.1, 0.1, 1.0], [1.0, 1.0, 1.0], 0.6, [0, 0, 1], [0.2, 1.0]).round(2).tolist()
-    [0.1, 0.1, 0.4]
+    >>> fresh_rates([0.1, 0.1, 1.0], [1.0, 1.0, 1.0], 0.6).round(2).tolist()
+    [0.25, 0.25, 0.1]
     """
     change, weight = _pages("change_rate", change_rate, importance)
     budget = check_positive("budget", budget)
-    if (host is None) != (limits is None):
-        raise ValueError("host and limits must be given together")
-    least = np.zeros_like(change)  # price of the host
-    if host is not None and limits is not None:
-        number = check_integers("host", host)
-        limit = check_array("limits", limits, 0)
-        if number.shape != change.shape:
-            raise ValueError(f"host must have shape {change.shape}, got {number.shape}")
-        for outside in number[(number < 0) | (number >= limit.size)][:1].tolist():
-            check_integer("host", outside, 0, limit.size - 1)
-        for name in range(limit.size):
-            own = number == name
-            least[own] = _price(change[own], weight[own], least[own], float(limit[name]))
-    return _rates(change, weight, np.maximum(least, _price(change, weight, least, budget)))
-
-
-def _price(change: Floats, weight: Floats, least: Floats, budget: float) -> float:
-    """Return the least price of a crawl at which pages ask for no more than the budget."""
-
-    def asked(log_price: float) -> float:
-        return float(_rates(change, weight, np.maximum(least, np.exp(log_price))).sum()) - budget
-
     live = (change > 0) & (weight > 0)
     if not live.any():
-        return 0.0
+        return np.zeros_like(change)
+
+    def asked(log_price: float) -> float:
+        return float(_rates(change, weight, np.exp(log_price)).sum()) - budget
+
     # At the price m/D a page is not crawled, and at m D / (1 + D)^2 at every epoch.
     high = float(np.log(weight[live] / change[live]).max())
     low = float(np.log(weight[live] * change[live] / (1 + change[live]) ** 2).min())
     if asked(low) <= 0:
-        return 0.0
-    return float(np.exp(high if asked(high) > 0 else brentq(asked, low, high, xtol=1e-14)))
+        return _rates(change, weight, 0.0)
+    log_price = high if asked(high) > 0 else brentq(asked, low, high, xtol=1e-14)
+    return _rates(change, weight, float(np.exp(log_price)))
 
 
-def _rates(change: Floats, weight: Floats, price: Floats) -> Floats:
+def _rates(change: Floats, weight: Floats, price: float) -> Floats:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         rate = np.sqrt(weight * change / price) - change
     return np.where((change > 0) & (weight > 0), np.clip(rate, 0.0, 1.0), 0.0)
@@ -348,8 +319,8 @@ class LambdaCrawlPolicy:
 class FreshRun:
     """One run: `reward` and `stale`, both shape (horizon,), and `crawls`, shape (N,).
 
-    `stale` is the share of the sources, or of their importance, that had an item that was not found
-    yet, on average over the epoch.
+    `stale` is the share of the sources that had an item that was not found yet, on average over the
+    epoch.
     """
 
     reward: Floats
@@ -363,7 +334,6 @@ def play_policy(
     policy: Policy,
     budget: int,
     horizon: int,
-    importance: ArrayLike = 1.0,
     rng: Rng = None,
 ) -> FreshRun:
     """Play a policy on items and pings, and measure worth and freshness.
@@ -380,8 +350,6 @@ def play_policy(
         Crawls an epoch.
     horizon : int
         Epochs 1, ..., horizon; sources are empty at epoch 0.
-    importance : float or array_like, shape (N,)
-        Weights of the sources in what is stale.
     rng : numpy.random.Generator or seed
         Randomness of the policy.
 
@@ -399,10 +367,6 @@ def play_policy(
     size = len(sources)
     events.check(size)
     budget, horizon = check_whole("budget", budget, 1, size), check_integer("horizon", horizon, 1)
-    weight = np.broadcast_to(check_array("importance", importance, 0), (size,))
-    if not weight.sum() > 0:
-        raise ValueError(f"importance must be above 0 somewhere, got {importance!r:.80}")
-    weight = weight / weight.sum()
     rng = check_rng(rng)
     alpha = sources.alpha
     decayed = np.exp(-sources.decay[events.source] * events.age)
@@ -414,7 +378,7 @@ def play_policy(
     age, pings = np.zeros(size, np.int64), np.zeros(size, np.int64)
     since = np.full(size, np.inf)  # when the first item came that was not found yet
     reward, stale, crawls = np.zeros(horizon), np.zeros(horizon), np.zeros(size, np.int64)
-    unseen = np.full(size, np.nan)
+    unseen, even = np.full(size, np.nan), np.full(size, 1.0 / size)
     for epoch in range(1, horizon + 1):
         content *= alpha
         discounted *= alpha
@@ -428,7 +392,7 @@ def play_policy(
             np.minimum.at(since, arms[new], epoch - events.age[now][new])
             np.add.at(discounted, arriving, decayed[now][pinged[now]])
             np.add.at(pings, arriving, 1)
-        stale[epoch - 1] = weight @ np.clip(epoch - since, 0.0, 1.0)
+        stale[epoch - 1] = even @ np.clip(epoch - since, 0.0, 1.0)
         seen = PingObservation(
             epoch - 1, age.copy(), unseen.copy(), pings.copy(), discounted.copy(), arriving
         )

@@ -166,9 +166,6 @@ def test_wrong_arguments_are_named():
     trust = Reliability()
     trust.observe_ping("hub", "blog", 5.0)
     calls = {
-        "memory": lambda: Reliability(0.0),
-        "weight": lambda: Reliability(weight=math.nan),
-        "death_rate": lambda: Reliability(death_rate=-1),
         "hub": lambda: trust.observe_ping(3, "blog", 6.0),
         "source": lambda: trust.observe_crawl(None, 6.0, 1),
         "time": lambda: trust.observe_ping("hub", "blog", 4.0),
