@@ -43,8 +43,8 @@ from scorecard.pages.theme import (
     fold_navigations,
     label_folded_cells,
     make_proof_ids_unique,
-    prune_site,
     remove_recording_cells,
+    remove_unused_files,
     replace_download_buttons,
     write_policy,
 )
@@ -190,7 +190,7 @@ def finish_build(app: Sphinx, problem: Exception | None) -> None:
     write_cards(app, problem)
     if not find_rerun_pages(app):
         write_index(app, problem)
-        prune_site(app, problem)
+        remove_unused_files(app, problem)
         if problem is None and app.builder.name == "html":
             verdicts = read_results(app).get("verdicts", {})
             names = {
