@@ -19,7 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, read_only_arrays
-from analysis.checks import ROW_SUM, SINGLE_ROW_SUM, check_array, check_number, normalising_factors
+from analysis.checks import (
+    ROW_SUM,
+    SINGLE_ROW_SUM,
+    check_array,
+    check_number,
+    normalising_factors,
+    set_fields,
+)
 from analysis.display import brief
 
 
@@ -105,10 +112,13 @@ class RestartArm:
         reset = probability_rows("reset", self.reset, states)
         if reset.ndim != 1:
             raise ValueError(f"reset must have shape ({states},), got {reset.shape}")
-        object.__setattr__(self, "passive", passive)
-        object.__setattr__(self, "reset", reset)
-        for name in ("passive_cost", "active_cost"):
-            object.__setattr__(self, name, check_states(name, getattr(self, name), states))
+        set_fields(
+            self,
+            passive=passive,
+            reset=reset,
+            passive_cost=check_states("passive_cost", self.passive_cost, states),
+            active_cost=check_states("active_cost", self.active_cost, states),
+        )
 
     @property
     def states(self) -> int:

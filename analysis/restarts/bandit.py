@@ -33,7 +33,7 @@ from math import prod
 import numpy as np
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer, check_kind, check_number, check_whole
+from analysis.checks import check_integer, check_kind, check_number, check_whole, set_fields
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm, check_arms, check_discount, check_states, stack_arms
 from analysis.restarts.elimination import eliminate_all
@@ -78,12 +78,14 @@ class RestartBandit:
 
     def __post_init__(self) -> None:
         check_arms(self.arms)
-        object.__setattr__(self, "arms", tuple(self.arms))
         if len(self.arms) < 2:
             raise ValueError(f"arms must hold at least 2 arms, got {len(self.arms)}")
-        budget = check_whole("budget", self.budget, 1, len(self.arms) - 1)
-        object.__setattr__(self, "budget", budget)
-        object.__setattr__(self, "discount", check_discount(self.discount, average=False))
+        set_fields(
+            self,
+            arms=tuple(self.arms),
+            budget=check_whole("budget", self.budget, 1, len(self.arms) - 1),
+            discount=check_discount(self.discount, average=False),
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -44,7 +44,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from analysis.arrays import Bools, Floats, Ints, read_only_arrays
-from analysis.checks import check_array, check_booleans, check_integer, check_positive
+from analysis.checks import check_array, check_booleans, check_integer, check_positive, set_fields
 from analysis.display import brief
 from analysis.results import NotConverged
 from analysis.robots import policy_chain
@@ -175,16 +175,20 @@ class RobotControl:
     speedup: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "robots", check_integer("robots", self.robots, 1))
-        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
-        for name in ("arrival_rate", "service_rate", "gamma"):
-            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
+        set_fields(
+            self,
+            robots=check_integer("robots", self.robots, 1),
+            arrival_rate=check_positive("arrival_rate", self.arrival_rate),
+            service_rate=check_positive("service_rate", self.service_rate),
+            capacity=check_integer("capacity", self.capacity, 1),
+            gamma=check_positive("gamma", self.gamma),
+        )
         if (states := math.prod(self.shape)) > LARGEST_MODEL:
             raise ValueError(
                 f"robots and capacity must make at most {LARGEST_MODEL} states, got {states}"
             )
         if self.speedup is not None:
-            object.__setattr__(self, "speedup", self._checked_speedup(self.speedup))
+            set_fields(self, speedup=self._checked_speedup(self.speedup))
 
     def _checked_speedup(self, speedup: ArrayLike) -> tuple[float, ...]:
         """Return the speedup as a tuple if it is one, or raise."""

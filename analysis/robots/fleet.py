@@ -54,6 +54,7 @@ from analysis.checks import (
     check_kind,
     check_number,
     check_positive,
+    set_fields,
     shown,
 )
 from analysis.display import brief
@@ -96,12 +97,13 @@ class RobotKind:
     change_rate: float = math.inf
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arrival_rate", check_positive("arrival_rate", self.arrival_rate))
-        object.__setattr__(self, "available", check_integer("available", self.available, 1))
-        cost = check_number("running_cost", self.running_cost, 0.0, high_open=True)
-        object.__setattr__(self, "running_cost", cost)
-        change = check_number("change_rate", self.change_rate, 0.0, low_open=True)
-        object.__setattr__(self, "change_rate", change)
+        set_fields(
+            self,
+            arrival_rate=check_positive("arrival_rate", self.arrival_rate),
+            available=check_integer("available", self.available, 1),
+            running_cost=check_number("running_cost", self.running_cost, 0.0, high_open=True),
+            change_rate=check_number("change_rate", self.change_rate, 0.0, low_open=True),
+        )
 
     def rate(self, active: ArrayLike) -> Floats:
         """Return the pages that some active robots bring per unit of time.
@@ -334,13 +336,16 @@ class FleetControl:
     substitution: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kinds", check_kinds(self.kinds))
+        set_fields(
+            self,
+            kinds=check_kinds(self.kinds),
+            service_rate=check_positive("service_rate", self.service_rate),
+            capacity=check_integer("capacity", self.capacity, 1),
+            gamma=check_positive("gamma", self.gamma),
+        )
+        check_kind("substitution", self.substitution, bool)
         if any(kind.change_rate < math.inf for kind in self.kinds):
             raise ValueError("kinds must not compete for pages: change_rate must be infinite here")
-        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
-        for name in ("service_rate", "gamma"):
-            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
-        check_kind("substitution", self.substitution, bool)
         if (states := math.prod(self.shape)) > LARGEST_MODEL:
             raise ValueError(
                 f"kinds and capacity must make at most {LARGEST_MODEL} states, got {states}"

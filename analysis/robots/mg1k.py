@@ -268,9 +268,10 @@ class GeneralQueue:
 
     def __post_init__(self) -> None:
         check_kind("service", self.service, ServiceLaw)
-        object.__setattr__(self, "arrival_rate", check_positive("arrival_rate", self.arrival_rate))
-        object.__setattr__(
-            self, "capacity", check_integer("capacity", self.capacity, 1, LARGEST_CAPACITY)
+        set_fields(
+            self,
+            arrival_rate=check_positive("arrival_rate", self.arrival_rate),
+            capacity=check_integer("capacity", self.capacity, 1, LARGEST_CAPACITY),
         )
         if float(self.service.weights @ np.exp(-self.arrival_rate * self.service.points)) < 1e-280:
             raise ValueError(

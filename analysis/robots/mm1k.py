@@ -172,10 +172,8 @@ def critical_gamma(capacity: int, service_rate: float = 1.0) -> float:
 
 def log_ratio(gamma: float, service_rate: float) -> float:
     """Return log(gamma/mu), or raise ValueError unless both are positive."""
-    gamma, service_rate = (
-        check_positive("gamma", gamma),
-        check_positive("service_rate", service_rate),
-    )
+    gamma = check_positive("gamma", gamma)
+    service_rate = check_positive("service_rate", service_rate)
     ratio = gamma / service_rate
     if 0.0 < ratio < math.inf:
         return math.log(ratio)
@@ -296,10 +294,8 @@ def turning_capacity(gamma: float, service_rate: float = 1.0) -> int:
     >>> turning_capacity(3.0)
     3
     """
-    gamma, service_rate = (
-        check_positive("gamma", gamma),
-        check_positive("service_rate", service_rate),
-    )
+    gamma = check_positive("gamma", gamma)
+    service_rate = check_positive("service_rate", service_rate)
     ratio = gamma / service_rate
     if ratio <= 1.0:
         raise ValueError(
@@ -373,10 +369,8 @@ def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:
     >>> round(limiting_cost(1.0, 2.0), 4)
     2.7459
     """
-    gamma, service_rate = (
-        check_positive("gamma", gamma),
-        check_positive("service_rate", service_rate),
-    )
+    gamma = check_positive("gamma", gamma)
+    service_rate = check_positive("service_rate", service_rate)
     x = check_number("x", x, low_open=True, high_open=True)
     if x == 0.0:
         cost = gamma + service_rate
@@ -395,10 +389,8 @@ def infinite_capacity_cost(rho: float, gamma: float, service_rate: float = 1.0) 
     >>> round(infinite_capacity_cost(0.9, 2.0), 4)
     0.2
     """
-    gamma, service_rate = (
-        check_positive("gamma", gamma),
-        check_positive("service_rate", service_rate),
-    )
+    gamma = check_positive("gamma", gamma)
+    service_rate = check_positive("service_rate", service_rate)
     rho = check_number("rho", rho, 0, high_open=True)
     cost = gamma * max(0.0, 1.0 - rho) + service_rate * max(0.0, rho - 1.0)
     return check_finite("the cost", cost, rho=rho, service_rate=service_rate)

@@ -104,15 +104,17 @@ MISPRINTS = ("19.2", "19.3", "20.3")
 """Lines of (19) and (20) that are misprinted."""
 
 
+def state_mask(shape: tuple[int, ...]) -> Bools:
+    """Return which (s, q, r) are states, shape (3, K + 1, N + 1)."""
+    is_state = np.ones((3, *shape), dtype=np.bool_)
+    is_state[0, 0] = is_state[1, :, 0] = is_state[2, 0, 0] = False
+    return is_state
+
+
 def state_space(model: RobotControl) -> list[State]:
     """Return X: (q, r, s) without (0, 0, 2), (0, r, 0) and (q, 0, 1)."""
-    return [
-        (q, r, s)
-        for q in range(model.capacity + 1)
-        for r in range(model.robots + 1)
-        for s in range(3)
-        if not (s == 0 and q == 0) and not (s == 1 and r == 0) and (q, r, s) != (0, 0, 2)
-    ]
+    is_state = state_mask(model.shape)
+    return [(q, r, s) for q, r, s in np.ndindex(*model.shape, 3) if is_state[s, q, r]]
 
 
 def allowed_actions(state: State) -> tuple[int, ...]:
@@ -352,13 +354,6 @@ def iterate(
     return updates, cost
 
 
-def state_mask(shape: tuple[int, int]) -> Bools:
-    """Return which (s, q, r) are states, shape (3, K + 1, N + 1)."""
-    is_state = np.ones((3, *shape), dtype=np.bool_)
-    is_state[0, 0] = is_state[1, :, 0] = is_state[2, 0, 0] = False
-    return is_state
-
-
 def check_run(
     model: RobotControl, step: float, tolerance: float, max_updates: int
 ) -> tuple[float, float, int]:
@@ -377,8 +372,8 @@ def check_reference(reference: ArrayLike, shape: tuple[int, ...]) -> tuple[int, 
     if state.shape != (3,):
         raise ValueError(f"reference must be a state (q, r, s), got {shown(reference)}")
     q, r, s = (int(number) for number in state)
-    in_range = 0 <= q < shape[0] and 0 <= r < shape[1] and s in (0, 1, 2)
-    if not in_range or (s == 0 and q == 0) or (s == 1 and r == 0) or (q == r == 0):
+    in_range = 0 <= q < shape[0] and 0 <= r < shape[1] and 0 <= s < 3
+    if not (in_range and state_mask(shape)[s, q, r]):
         raise ValueError(
             f"reference must be a state (q, r, s) with q from 0 to {shape[0] - 1}, r from 0 to "
             f"{shape[1] - 1} and an event s that can occur, got {(q, r, s)}"

@@ -147,10 +147,8 @@ def simulate_queue(
     """
     rng = check_rng(rng)
     robots, capacity = check_integer("robots", robots, 1), check_integer("capacity", capacity, 2)
-    arrival_rate, horizon = (
-        check_positive("arrival_rate", arrival_rate),
-        check_positive("horizon", horizon),
-    )
+    arrival_rate = check_positive("arrival_rate", arrival_rate)
+    horizon = check_positive("horizon", horizon)
     warmup = check_number("warmup", warmup, 0.0, horizon, high_open=True)
     shape = (capacity + 1, robots + 1)
     table = np.ones(shape, dtype=np.bool_) if policy is None else check_booleans("policy", policy)
