@@ -275,7 +275,7 @@ def remove_unused_files(app: Sphinx, problem: Exception | None) -> None:
     site = Path(app.outdir)
     if problem is not None or not (site / FONTS).exists():
         return
-    unused = (f"_static/{ICON_SCRIPT}*", "_static/*webpack-macros.html", "_static/**/*.css.map")
+    unused = (f"_static/{ICON_SCRIPT}*", "_static/*webpack-macros.html", "_static/**/*.map")
     for path in (path for pattern in unused for path in site.glob(pattern)):
         path.unlink()
     for path in site.rglob("*.html"):
