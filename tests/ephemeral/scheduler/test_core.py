@@ -293,17 +293,14 @@ def test_maximal_ages_fill_budget():
 
 
 def test_plan_lists_crawls():
-    sources = Sources([3.0, 1.0, 2.0], [1.0, 2.0, 0.5], [0.5, 0.1, 0.01])
-    labels = ["news", "blog", "forum"]
-    plan, twin = Scheduler(sources, 2).plan(20, labels), Scheduler(sources, 2)
-    rows = [
-        (epoch, labels[number], reward)
-        for epoch in range(20)
-        for number, reward in sorted(zip(*twin.crawl(), strict=True))
-    ]
+    sources, labels = many_sources(40), [f"feed {number}" for number in range(40)]
+    plan, twin = Scheduler(sources, 9).plan(20, labels), Scheduler(sources, 9)
+    crawls = [sorted(zip(*twin.crawl(), strict=True)) for _ in range(20)]
+    rows = [(epoch, *row) for epoch, crawl in enumerate(crawls) for row in crawl]
     assert list(plan.columns) == ["epoch", "source", "expected_reward"]
-    assert list(plan.itertuples(index=False, name=None)) == rows
-    assert Scheduler(sources, 2).plan(20)["source"].tolist() == [labels.index(r[1]) for r in rows]
+    listed = [(epoch, labels[number], reward) for epoch, number, reward in rows]
+    assert list(plan.itertuples(index=False, name=None)) == listed
+    assert Scheduler(sources, 9).plan(20)["source"].tolist() == [number for _, number, _ in rows]
 
 
 @given(data=st.data(), costs=st.booleans(), limited=st.booleans())
