@@ -298,20 +298,6 @@ def mean_aged(sources: Sources) -> Floats:
     return np.asarray(sources.u_star * share)
 
 
-def by_epoch(sources: Sources, content: Floats | ItemSums, budget: int) -> tuple[Floats, int]:
-    """Check a stream of arrivals and a budget; return the stream with epochs first, and the budget.
-
-    Of items, the stream is their worth. Raises ValueError if a content is negative or not finite,
-    the shape is not (N, T), or the budget is not in [1, N].
-    """
-    budget = check_whole("budget", budget, 1, len(sources))
-    worth = content.worth if isinstance(content, ItemSums) else content
-    array = check_array("content", worth, 0)
-    if array.ndim != 2 or array.shape[0] != len(sources) or array.shape[1] == 0:
-        raise ValueError(f"content must have shape ({len(sources)}, T), got {array.shape}")
-    return np.ascontiguousarray(array.T), budget
-
-
 def play(
     sources: Sources,
     learner: Learner,

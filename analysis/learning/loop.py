@@ -25,7 +25,7 @@ from analysis.checks import (
 from analysis.ephemeral.kernels import mark_top, one_minus_short_exp, pass_epoch
 from analysis.ephemeral.policies import Observation, check_ages
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import ItemSums, Run, by_epoch, compiled, play
+from analysis.learning.environment import ItemSums, Run, compiled, play
 
 
 class CompiledLearner:
@@ -97,7 +97,7 @@ class CompiledLearner:
         rng = check_rng(rng)
         if not self._loop_is_its_own():
             return play(sources, self, content, budget, rng)
-        stream, budget = by_epoch(sources, content, budget)
+        stream, budget = _by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         grown = np.empty((0, self._age.size))
         if isinstance(content, ItemSums) and self.sees_items:
@@ -121,6 +121,19 @@ class CompiledLearner:
             for name in ("select", "update", "play")
         }
         return first["play"] <= min(first["select"], first["update"])
+
+
+def _by_epoch(sources: Sources, content: Floats | ItemSums, budget: int) -> tuple[Floats, int]:
+    """Check a stream of arrivals and a budget; return the stream with epochs first, and the budget.
+
+    Of items, the stream is their worth.
+    """
+    budget = check_whole("budget", budget, 1, len(sources))
+    worth = content.worth if isinstance(content, ItemSums) else content
+    array = check_array("content", worth, 0)
+    if array.ndim != 2 or array.shape[0] != len(sources) or array.shape[1] == 0:
+        raise ValueError(f"content must have shape ({len(sources)}, T), got {array.shape}")
+    return np.ascontiguousarray(array.T), budget
 
 
 def compiled_loop(
