@@ -205,6 +205,7 @@ def run_from_above(
         raise ValueError(f"excess must hold {len(sources)} numbers of at least -u*, got {distance}")
     reward, crawls = np.empty(epochs), np.zeros(len(sources))
     for epoch in range(epochs):
+        # The distance to u* is followed, not the state: rounding cannot change its sign.
         state = sources.u_star + distance
         index = whittle_index(sources, state)
         if above == "printed":

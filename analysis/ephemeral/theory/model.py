@@ -218,18 +218,18 @@ def dual_value(sources: Sources, budget: float, subsidy: float) -> float:
     return float(subsidy * budget + np.maximum(terms.max(axis=0), 0).sum())
 
 
-def occupation_optimum(sources: Sources, budget: float, ages: int = 150) -> float:
+def occupation_optimum(sources: Sources, budget: float) -> float:
     """Return the largest average reward under the average constraint, by linear programming.
 
-    The variables are the rates at which each source completes cycles of each age, up to `ages`; the
+    The variables are the rates at which each source completes cycles of each age, up to 150; the
     cycles of a source take at most all epochs, and their cost is at most the budget. NotConverged
     if the programme is not solved.
     """
-    age = np.arange(1, check_integer("ages", ages, 1) + 1)
+    age = np.arange(1, 151)
     size = len(sources)
     reward = sources.state_at_age(age[:, None]).T.ravel()
     time = np.kron(np.eye(size), age)
-    cost = np.repeat(sources.cost, ages)
+    cost = np.repeat(sources.cost, age.size)
     solution = linprog(-reward, np.vstack([time, cost]), np.append(np.ones(size), budget))
     if not solution.success:
         raise NotConverged(solution.message)
@@ -358,13 +358,12 @@ class Discounted:
     lower: float
 
 
-def discounted_run(
-    decay: float = 0.7, subsidy: float = 0.4, discount: float = 0.9, epochs: int = 400
-) -> Discounted:
+def discounted_run() -> Discounted:
     """Run the maximiser of (8) from u, and one fixed control from two starts.
 
-    `decay` is mu T, `subsidy` C lambda in units of u*, `discount` delta, `epochs` the length.
+    mu T is 0.7, C lambda 0.4 u*, and the discount 0.9.
     """
+    decay, subsidy, discount, epochs = 0.7, 0.4, 0.9, 400
     alpha, fresh = np.exp(-decay), -np.expm1(-decay)
 
     def value(x: float) -> float:
