@@ -27,12 +27,26 @@ from analysis.ephemeral import (
     simulate,
     simulate_random,
     timetable,
+    whittle_index_at_age,
 )
 from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.policies import POLICIES, named_policy
 from analysis.trace.experiment import Experiment
 from analysis.trace.trace import WEEK, publications
-from tests.crawl.support import crawl_log, some_settings, some_site, some_sources
+from tests.crawl.support import SETS, crawl_log, some_settings, some_site, some_sources
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS)
+def test_index_policy_ranks_by_index(sources):
+    """The chosen sources are those of largest index, by a sort in Python."""
+    rng = np.random.default_rng(len(sources))
+    age = rng.integers(0, 10 ** rng.integers(1, 7, len(sources)))
+    seen = Observation(0, age, np.full(len(sources), np.nan))
+    value = whittle_index_at_age(sources, age)
+    order = sorted(range(len(sources)), key=lambda i: (-value[i], i))
+    policy = IndexPolicy(sources)
+    for budget in {1, (len(sources) + 1) // 2, len(sources)}:
+        assert policy.select(seen, budget).tolist() == sorted(order[:budget])
 
 
 @pytest.mark.parametrize("trouble", [False, True])
@@ -69,12 +83,6 @@ def test_a_turn_survives_a_restart():
     one.record_choice(np.array([3, 1]))
     other.restore(one.state())
     assert other.select(None, 3).tolist() == one.select(None, 3).tolist() == [0, 2, 4]
-
-
-def test_the_default_policy_knows_its_rates():
-    """No learner is anybody's default."""
-    given = crawl_settings(Settings({"CRAWL_BUDGET": 1}))
-    assert given.policy is policies.index
 
 
 def test_learners_alone_have_a_longest_age():

@@ -1,410 +1,25 @@
-"""Times of requests to a host; which addresses are of one host, and which are local."""
+"""Times and order of requests to hosts, and what a crawl does where it cannot go on."""
 
 import base64
 import dataclasses
 import re
 import sqlite3
-from ipaddress import IPv4Address, IPv6Address, ip_network
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scrapy.crawler import Crawler
-from scrapy.http import Headers, Response
-from scrapy.settings import Settings
+from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from analysis.crawl.fetching.headers import (
     Memory,
-    fresh_for,
-    plain_headers,
-    redirect_target,
-    retry_after,
-)
-from analysis.crawl.fetching.hosts import (
-    MOST_ROBOTS,
-    UNREACHABLE_AGAIN,
-    Robots,
-    authority_of,
-    host_of,
-    is_local_number,
-    is_public,
-    plain_address,
 )
 from analysis.crawl.local.transport import write_sources
-from analysis.crawl.scheduler import EpochScheduler, FeedSpider, cut_torn_line
-from analysis.crawl.settings import read_sources
+from analysis.crawl.scheduler import cut_torn_line
 from analysis.crawl.store import FILE, read_log
 from scorecard.files import ROOT
-from tests.crawl.support import some_sources
+from tests.crawl.support import answers, crawl_for, opened, pages, some_sources
 
-NEW_YEAR = 1_704_067_200.0
 DAY = 86_400.0
-REGISTERED = (
-    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
-    "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-    "240.0.0.0/4", "::1/128", "100::/64", "2001:2::/48", "2001:db8::/32", "fc00::/7", "fe80::/10",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("http://Example.com/feed", "http://example.com:80/other"),
-        ("http://example.com/", "https://example.com:443/"),
-        ("http://example.com./", "http://example.com/"),
-        ("http://user@example.com/", "http://example.com/"),
-        ("http://bücher.example/", "http://xn--bcher-kva.example/"),
-        ("https://straße.example/", "https://xn--strae-oqa.example/"),
-        ("http://Ａ.example/", "http://a.example/"),
-        ("http://a\u3002example/", "http://a.example/"),
-    ],
-)
-def test_addresses_of_one_host(one, other):
-    assert host_of(plain_address(one)) == host_of(plain_address(other))
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("http://example.com/", "http://www.example.com/"),
-        ("http://example.com/", "http://example.com:8080/"),
-        ("http://127.0.0.1:8001/", "http://127.0.0.1:8002/"),
-        ("http://[::1]/", "http://[::2]/"),
-        ("https://straße.example/", "https://strasse.example/"),
-    ],
-)
-def test_addresses_of_two_hosts(one, other):
-    assert host_of(plain_address(one)) != host_of(plain_address(other))
-
-
-def test_robots_txt_per_origin():
-    """RFC 9309, section 2.3."""
-    assert authority_of("http://Example.com:80/a?b#c") == "http://example.com"
-    assert authority_of("https://example.com/") == "https://example.com"
-    assert authority_of("http://example.com:8080/") == "http://example.com:8080"
-    assert authority_of("http://[::1]:80/") == "http://[::1]"
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0"),
-        *("100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "fe80::1", "fc00::1", "ff02::1"),
-        *("::ffff:127.0.0.1", "2002:7f00:1::", "::127.0.0.1", "::ffff:0:127.0.0.1", "fec0::1"),
-        *("64:ff9b::a9fe:a9fe", "64:ff9b::10.0.0.1", "64:ff9b:1::8.8.8.8", "2001::1", "5f00::1"),
-        *("2001:db8::1", "3fff::1", "2606:4700::5efe:10.0.0.1", "2606:4700::200:5efe:127.0.0.1"),
-        *("192.0.0.192", "192.0.0.9", "198.18.0.1", "203.0.113.9", "168.63.129.16", "240.0.0.1"),
-        *("fe80::1%eth0", "100::1", "fd00:ec2::254", "2001:20::1", "192.88.99.1", "::"),
-    ],
-)
-def test_local_addresses_are_recognised(address):
-    assert not is_public(address)
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("1.1.1.1", "8.8.8.8", "192.0.1.1", "172.32.0.1", "223.255.255.255", "2606:4700::1111"),
-        *("64:ff9b::8.8.8.8", "::ffff:8.8.8.8", "2a00:1450::5efe:8.8.8.8", "2001:4860:4860::8888"),
-    ],
-)
-def test_addresses_of_the_public_internet(address):
-    assert is_public(address)
-
-
-def test_address_ranges_equal_registries():
-    """An independent list: what Python calls local is never public here."""
-    rng = np.random.default_rng(0)
-    numbers = [IPv4Address(int(n)) for n in rng.integers(0, 2**32, 4000)]
-    numbers += [IPv6Address(int(n) << 64 | int(n)) for n in rng.integers(0, 2**63, 4000)]
-    numbers += [a for n in REGISTERED for a in (ip_network(n)[0], ip_network(n)[-1])]
-    for address in numbers:
-        if not address.is_global or address.is_multicast:
-            assert not is_public(str(address)), address
-
-
-def test_numbers_of_local_networks():
-    assert is_local_number("http://127.0.0.1:8000/")
-    assert is_local_number("http://[::1]/")
-    assert not is_local_number("http://1.1.1.1/")
-    assert not is_local_number("http://localhost/")  # what a name leads to is seen by its address
-
-
-def robots(**settings):
-    return Robots(Crawler(FeedSpider, Settings({"USER_AGENT": "me/1.0", **settings})), 7 * DAY)
-
-
-AT = "http://example.com"
-FORBID = b"User-agent: *\nDisallow: /\n"
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 418, 451, 301])
-def test_missing_robots_txt_allows(status):
-    """RFC 9309, section 2.3.1.3; after too many redirects, 2.3.1.2."""
-    rules = robots().take(AT, status, FORBID, 0.0)
-    assert robots().allows(rules, AT + "/feed")
-
-
-@pytest.mark.parametrize("status", [0, 429, 500, 503, 599])
-def test_unreachable_robots_txt_forbids_all(status):
-    """RFC 9309, section 2.3.1.4."""
-    assert robots().take(AT, status, b"", 0.0) is None
-
-
-def test_rules_last_a_day():
-    """RFC 9309, section 2.4."""
-    one = robots()
-    one.take(AT, 200, FORBID, 0.0)
-    assert one.rules(AT + "/feed", DAY - 1) is not None
-    assert one.rules(AT + "/feed", DAY) is None
-    assert not one.allows(one.take(AT, 503, b"", DAY), AT + "/feed")
-    assert one.rules(AT + "/feed", DAY + UNREACHABLE_AGAIN - 1) is not None
-    assert one.rules(AT + "/feed", DAY + UNREACHABLE_AGAIN) is None
-    assert one.allows(one.take(AT, 404, b"", DAY), AT + "/feed")
-    assert one.rules("https://example.com/feed", 0.0) is None
-
-
-def test_own_group_applies():
-    """RFC 9309, section 2.2.1."""
-    text = (
-        b"User-agent: *\nDisallow: /\n\nUser-agent: ME\nDisallow: /private\nAllow: /private/feed\n"
-    )
-    one = robots()
-    rules = one.take(AT, 200, text, 0.0)
-    found = {path: one.allows(rules, AT + path) for path in ("/", "/private/", "/private/feed")}
-    assert found == {"/": True, "/private/": False, "/private/feed": True}  # the longest match
-    other = robots(ROBOTSTXT_USER_AGENT="other")
-    assert not other.allows(other.take(AT, 200, text, 0.0), AT + "/")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"User-agent: me\nSome-Extension: yes\nUser-agent: *\nDisallow: /\n",
-        b"User-agent: me\nSitemap: http://a/\nHost: a\nUser-agent: other\nDisallow: /\n",
-        b"User-agent: me/2.1\nDisallow: /\n",
-        b"user-agent : ME/2.1 (crawler)\nDisallow: /\n",
-        "User-agent: *\nDisallow: /\n".encode("utf-16"),
-        b"\xfe\xff" + "User-agent: *\r\nDisallow: /\r\n".encode("utf-16-be"),
-        b"\xef\xbb\xbfUser-agent: *\rDisallow: /\r",
-        b"user agent: *\ndissalow: /\n",
-    ],
-)
-def test_groups_that_forbid_are_seen(text):
-    """RFC 9309, sections 2.2.1 and 2.2.4."""
-    one = robots()
-    assert not one.allows(one.take(AT, 200, text, 0.0), AT + "/feed")
-
-
-def test_half_megabyte_of_rules_is_read():
-    """RFC 9309, section 2.5."""
-    filling = b"Disallow: /x\n" * 38_000
-    assert 500 * 1024 > len(filling) > 480 * 1024
-    one = robots()
-    rules = one.take(AT, 200, b"User-agent: *\n" + filling + b"Disallow: /feed\n", 0.0)
-    assert not one.allows(rules, AT + "/feed")
-    filling = b"# " + b"x" * MOST_ROBOTS + b"\n"
-    rules = one.take(AT, 200, b"User-agent: *\n" + filling + b"Disallow: /feed\n", 0.0)
-    assert one.allows(rules, AT + "/feed")
-
-
-@pytest.mark.parametrize(
-    ("said", "delay"), [("3", 3.0), ("1e300", 7 * DAY), ("nan", 0.0), ("-1", 0.0), ("soon", 0.0)]
-)
-def test_a_crawl_delay_is_bounded(said, delay):
-    rules = robots().take(AT, 200, f"User-agent: *\nCrawl-delay: {said}\n".encode(), 0.0)
-    assert rules.delay == delay
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, 0),
-        ({"cache-control": "max-age=600"}, 600),
-        ({"cache-control": 'private, Max-Age="600"'}, 600),
-        ({"cache-control": "max-age=600", "age": "60"}, 540),
-        ({"cache-control": "max-age=60", "age": "600"}, 0),
-        ({"cache-control": "s-maxage=600"}, 0),  # for caches that many share
-        ({"cache-control": "max-age=600, no-cache"}, 0),
-        ({"cache-control": "no-store, max-age=600"}, 0),
-        ({"cache-control": "max-age=-1"}, 0),
-        ({"cache-control": "max-age=soon"}, 0),
-        ({"cache-control": "max-age"}, 0),
-        ({"cache-control": "max-age=" + "9" * 400}, 1e18),
-        ({"cache-control": 'no-cache="set-cookie", max-age=600'}, 600),
-        ({"cache-control": 'private="a, max-age=9", max-age=600'}, 600),
-        ({"cache-control": "max-age=600, max-age=60"}, 600),
-        ({"expires": "Mon, 01 Jan 2024 02:00:00 GMT"}, 7200),
-        ({"expires": "Sun, 31 Dec 2023 02:00:00 GMT"}, 0),
-        ({"expires": "0"}, 0),
-        (
-            {
-                "expires": "Mon, 01 Jan 2024 02:00:00 GMT",
-                "date": "Mon, 01 Jan 2024 01:00:00 GMT",
-            },
-            3600,
-        ),
-        ({"expires": "Mon, 01 Jan 2024 02:00:00 GMT", "cache-control": "max-age=60"}, 60),
-    ],
-)
-def test_how_long_an_answer_is_fresh(headers, seconds):
-    """RFC 9111, sections 4.2.1, 4.2.3, 5.2.2 and 5.3."""
-    assert fresh_for(headers, NEW_YEAR) == seconds
-
-
-@pytest.mark.parametrize(
-    ("said", "seconds"),
-    [
-        ("120", 120),
-        (" 0 ", 0),
-        ("Mon, 01 Jan 2024 00:02:00 GMT", 120),
-        ("Monday, 01-Jan-24 00:02:00 GMT", 120),
-        ("Sun, 31 Dec 2023 00:00:00 GMT", 0),
-        ("-5", 0),
-        ("soon", 0),
-        ("٣", 0),
-        ("1" + "0" * 400, 1e18),
-    ],
-)
-def test_when_to_try_again(said, seconds):
-    """RFC 9110, section 10.2.3."""
-    assert retry_after({"retry-after": said}, NEW_YEAR) == seconds
-    assert retry_after({}, NEW_YEAR) == 0
-
-
-def test_what_is_remembered_comes_back():
-    memory = Memory("reader's own", "http://a/", '"t"', "", "http://b/")
-    assert Memory.read(memory.text()) == memory
-    assert Memory.read("") == Memory()
-    assert memory.conditions("http://a/") == {"If-None-Match": '"t"'}
-    assert memory.conditions("http://b/") == {}
-
-
-def test_headers_in_several_lines_are_joined():
-    """RFC 9110, section 5.3; of headers with one value the last line counts."""
-    lines = {"Cache-Control": ["max-age=600", "public"], "Retry-After": ["60", "120"], "X": ["a"]}
-    headers = plain_headers(Headers(lines))
-    assert headers == {"cache-control": "max-age=600, public", "retry-after": "120", "x": "a"}
-    assert fresh_for(headers, NEW_YEAR) == 600
-
-
-@pytest.mark.parametrize("coded", ["utf-8", "latin-1"])
-def test_location_may_be_utf8_or_latin1(coded):
-    headers = {"location": "/café".encode(coded)}
-    assert redirect_target(Response("http://a.example/", 302, headers)) == (
-        "http://a.example/caf%C3%A9"
-    )
-
-
-@pytest.mark.parametrize(
-    "location",
-    [
-        *(
-            b"http://\xe3\x80\x82",
-            b"http://a.example:99999/",
-            b"http://a.example:0/",
-            b"http://:9/",
-        ),
-        *(b"http://[::1/", b"http://a b/", b"file:///etc/hosts", b"javascript:1", b"http://%00/"),
-    ],
-)
-def test_odd_locations_lead_nowhere(location):
-    assert redirect_target(Response("http://a.example/", 302, {"location": location})) is None
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("http://user:secret@news.example/feed", "user and password"),
-        ("http://news.example:99999/feed", "[Pp]ort"),
-        ("http://news.example:0/feed", "port"),
-        ("http://[::1/feed", "IPv6"),
-        ("http://\u3002/feed", "Label"),
-        ("http://a b.example/feed", "host"),
-        ("ftp://news.example/feed", "url"),
-        ("http:///feed", "url"),
-    ],
-)
-def test_impossible_addresses_are_refused_by_row(tmp_path, url, words):
-    write_sources(tmp_path / "s.csv", some_sources(1), [url])
-    with pytest.raises(ValueError, match=rf"row 1 .*{words}") as refused:
-        read_sources(tmp_path / "s.csv")
-    assert "secret" not in str(refused.value)
-
-
-def test_duplicate_addresses_are_refused(tmp_path):
-    urls = ["http://a.example/feed", "HTTP://A.example:80/feed#top"]
-    write_sources(tmp_path / "s.csv", some_sources(2), urls)
-    with pytest.raises(ValueError, match=r"row 2 .* got that of row 1"):
-        read_sources(tmp_path / "s.csv")
-
-
-class Clock:
-    """A time that the test moves, and the alarms that are set for it."""
-
-    def __init__(self):
-        self.now = NEW_YEAR
-        self.set = 0.0  # seconds by which somebody has set the machine's clock ahead
-
-    def time(self):
-        return self.now + self.set
-
-    def clock_gettime(self, kind):
-        return self.now - 1e6
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr("analysis.crawl.clock.time", clock)
-    alarm = SimpleNamespace(cancel=lambda: None)
-    monkeypatch.setattr("analysis.crawl.scheduler.call_later", lambda *_: alarm)
-    return clock
-
-
-def opened(folder, urls, **settings):
-    """A scheduler in real time, without an engine."""
-    write_sources(folder / "s.csv", some_sources(len(urls)), urls)
-    given = {
-        "CRAWL_SOURCES": str(folder / "s.csv"),
-        "CRAWL_BUDGET": len(urls),
-        "CRAWL_PERIOD": 24,
-        "CRAWL_POLICY": "analysis.crawl.policies.round_robin",
-        "CRAWL_LOCAL_ADDRESSES": True,
-        "ROBOTSTXT_OBEY": True,
-        "USER_AGENT": "me",
-        **settings,
-    }
-    scheduler = EpochScheduler.from_crawler(Crawler(FeedSpider, given))
-    scheduler.open(FeedSpider())
-    return scheduler
-
-
-def crawl_for(scheduler, clock, seconds, answer, step=0.25):
-    """Let time pass and answer every request at once; return the times and addresses requested."""
-    requested = []
-    for _ in range(int(seconds / step)):
-        while request := scheduler.next_request():
-            requested.append((clock.now - NEW_YEAR, request.url))
-            status, headers, body = answer(request.url)
-            response = Response(request.url, status, headers, body, request=request)
-            list(request.callback(response))
-        clock.now += step
-    return requested
-
-
-def answers(robots_text="", feed=b"<rss/>"):
-    def answer(url):
-        if url.endswith("/robots.txt"):
-            return 200, {}, robots_text.encode()
-        return 200, {}, feed
-
-    return answer
-
-
-def pages(fetched):
-    return [(at, url) for at, url in fetched if not url.endswith("/robots.txt")]
 
 
 def test_crawl_delay_between_pages(tmp_path, clock):
@@ -619,46 +234,6 @@ def test_sources_have_bounds_of_their_own(tmp_path, clock):
     assert gaps[urls[3]].max() <= 1200 + 48
 
 
-@pytest.mark.parametrize(
-    ("row", "name"),
-    [
-        ("1h,30m", "max_interval"),
-        ("often,", "min_interval"),
-        ("nan,", "min_interval"),
-        (",-1h", "max_interval"),
-        (",400d", "max_interval"),
-        ("0s,", "min_interval"),
-        ("3600,", "min_interval"),
-    ],
-)
-def test_wrong_bounds_are_named(tmp_path, row, name):
-    path = tmp_path / "s.csv"
-    path.write_text(f"url,min_interval,max_interval\nhttp://a/,,\nhttp://b/,{row}\n")
-    with pytest.raises(ValueError, match=f"row 2 .*{name}"):
-        read_sources(path, rates=False)
-
-
-def test_bounds_are_converted_to_epochs(tmp_path):
-    path = tmp_path / "s.csv"
-    bounds = [",", "90m,", ",90m", "90m,100m", ",1m", "9d,", "1h,1h"]
-    rows = [f"http://a/{i},{row}\n" for i, row in enumerate(bounds)]
-    path.write_text("url,min_interval,max_interval\n" + "".join(rows))
-    least, most = read_sources(path, rates=False).ages(3600.0, 3, 168)
-    assert least.tolist() == [3, 2, 1, 2, 1, 216, 1]
-    assert most.tolist() == [168, 168, 1, 2, 1, 216, 1]
-
-
-def test_rates_are_optional(tmp_path):
-    path = tmp_path / "s.csv"
-    path.write_text("url\nhttp://a/\nhttp://b/\n")
-    assert read_sources(path, rates=False).urls == ["http://a/", "http://b/"]
-    with pytest.raises(ValueError, match="arrival_rate"):
-        read_sources(path)
-    path.write_text("url,arrival_rate\nhttp://a/,many\n")
-    with pytest.raises(ValueError, match="arrival_rate"):
-        read_sources(path, rates=False)
-
-
 def test_redirect_waits_for_target_delay(tmp_path, clock):
     urls = ["http://127.0.0.1/a", "http://127.0.0.2/b", "http://127.0.0.3/c"]
     scheduler = opened(tmp_path, urls)
@@ -676,25 +251,12 @@ def test_redirect_waits_for_target_delay(tmp_path, clock):
     assert sum(url.endswith("/robots.txt") for _, url in fetched) == 3
 
 
-def test_robots_are_obeyed_unless_switched_off(tmp_path, clock):
+@pytest.mark.parametrize(("obey", "count"), [(None, 0), (False, 1)])
+def test_robots_are_obeyed_unless_switched_off(tmp_path, clock, obey, count):
     """Scrapy's own default, no, is not a choice."""
-    forbid = answers("User-agent: *\nDisallow: /\n")
-    for folder, more, count in (("a", {"ROBOTSTXT_OBEY": None}, 0), ("b", {}, 1)):
-        (tmp_path / folder).mkdir()
-        settings = {"ROBOTSTXT_OBEY": False, **more}
-        if settings["ROBOTSTXT_OBEY"] is None:
-            del settings["ROBOTSTXT_OBEY"]
-        write_sources(tmp_path / folder / "s.csv", some_sources(1), ["http://127.0.0.1/"])
-        given = {
-            "CRAWL_SOURCES": str(tmp_path / folder / "s.csv"),
-            "CRAWL_BUDGET": 1,
-            "CRAWL_PERIOD": 24,
-            "CRAWL_LOCAL_ADDRESSES": True,
-            **settings,
-        }
-        scheduler = EpochScheduler.from_crawler(Crawler(FeedSpider, given))
-        scheduler.open(FeedSpider())
-        assert len(pages(crawl_for(scheduler, clock, 24, forbid))) == count
+    scheduler = opened(tmp_path, ["http://127.0.0.1/"], ROBOTSTXT_OBEY=obey)
+    requests = crawl_for(scheduler, clock, 24, answers("User-agent: *\nDisallow: /\n"))
+    assert len(pages(requests)) == count
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -897,11 +459,7 @@ def test_feeds_are_preferred_to_pages(tmp_path, clock):
     [(None, True), ("mybot", True), ("mybot/1 (+https://a.example/)", False), ("b (m@a.b)", False)],
 )
 def test_user_agent_without_contact_warns_once(tmp_path, clock, caplog, agent, warns):
-    more = {"CRAWL_LOCAL_ADDRESSES": False, "ROBOTSTXT_OBEY": False}
-    write_sources(tmp_path / "s.csv", some_sources(1), ["http://a.example/"])
-    given = {"CRAWL_SOURCES": str(tmp_path / "s.csv"), "CRAWL_BUDGET": 1, **more}
-    given |= {"USER_AGENT": agent} if agent else {}
-    EpochScheduler.from_crawler(Crawler(FeedSpider, given)).open(FeedSpider())
+    opened(tmp_path, ["http://a.example/"], CRAWL_LOCAL_ADDRESSES=False, USER_AGENT=agent)
     assert caplog.text.count("USER_AGENT") == warns
 
 

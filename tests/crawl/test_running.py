@@ -9,17 +9,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
-from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from analysis.crawl import FeedServer, Outcome, Reading, Site, read_feed
 from analysis.crawl.__main__ import main
-from analysis.crawl.clock import START
 from analysis.crawl.local.transport import (
     LOCAL_SETTINGS,
     child,
@@ -27,18 +24,19 @@ from analysis.crawl.local.transport import (
     crawl_over_http,
     write_sources,
 )
-from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.store import fetches_since_state, read_log
 from analysis.ephemeral import Sources
 from tests.crawl.support import (
     POLICY,
+    answers,
     contents,
+    crawl_for,
     crawl_log,
+    opened,
     some_settings,
     some_site,
     some_sources,
 )
-from tests.crawl.test_politeness import answers, clock, crawl_for, opened, pages  # noqa: F401
 
 
 def failing_reader(reply, memory):
@@ -100,7 +98,7 @@ def write_list(folder, urls, rates):
     (folder / "new.csv").replace(folder / "s.csv")
 
 
-def test_sources_change_during_crawl(tmp_path, clock):  # noqa: F811
+def test_sources_change_during_crawl(tmp_path, clock):
     urls = [f"http://127.0.0.{i}/" for i in range(1, 5)]
     scheduler = opened(
         tmp_path, urls, CRAWL_BUDGET=1, CRAWL_POLICY=POLICY + "index", ROBOTSTXT_OBEY=False,
@@ -122,7 +120,7 @@ def test_sources_change_during_crawl(tmp_path, clock):  # noqa: F811
     assert "http://127.0.0.9/" in scheduler.frontier.state().sources
 
 
-def test_unreadable_list_changes_nothing(tmp_path, clock, caplog):  # noqa: F811
+def test_unreadable_list_changes_nothing(tmp_path, clock, caplog):
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
     assert len(crawl_for(scheduler, clock, 48, answers())) == 4
@@ -133,7 +131,7 @@ def test_unreadable_list_changes_nothing(tmp_path, clock, caplog):  # noqa: F811
     assert len(crawl_for(scheduler, clock, 48, answers())) == 4
 
 
-def test_partial_list_is_ignored(tmp_path, clock):  # noqa: F811
+def test_partial_list_is_ignored(tmp_path, clock):
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
     path = tmp_path / "s.csv"
@@ -151,7 +149,7 @@ def test_partial_list_is_ignored(tmp_path, clock):  # noqa: F811
     assert requested() == {urls[0], urls[1] + "new"}
 
 
-def test_late_fetch_survives_new_list(tmp_path, clock):  # noqa: F811
+def test_late_fetch_survives_new_list(tmp_path, clock):
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
     first, second = scheduler.next_request(), None
@@ -170,7 +168,7 @@ def test_late_fetch_survives_new_list(tmp_path, clock):  # noqa: F811
     assert sorted(log["source"]) == [urls[0], "http://127.0.0.3/"]
 
 
-def test_two_fetches_of_a_source_since_the_state(tmp_path, clock):  # noqa: F811
+def test_two_fetches_of_a_source_since_the_state(tmp_path, clock):
     """A late fetch, and the next one after skipped epochs: a killed crawl takes up both."""
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, JOBDIR=str(tmp_path / "state"))
@@ -216,7 +214,7 @@ def test_empty_folder_is_reported(tmp_path, capsys, command):
     assert "must be the folder of a crawl" in capsys.readouterr().err
 
 
-def test_person_revives_gone_source(tmp_path, clock, capsys):  # noqa: F811
+def test_person_revives_gone_source(tmp_path, clock, capsys):
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     folder = tmp_path / "state"
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False, JOBDIR=str(folder))
@@ -409,13 +407,3 @@ def test_local_crawl_stays_local(tmp_path):
             if before is not None:
                 os.environ["PYTHONPATH"] = before
     assert read_log(tmp_path / "state")["kind"].tolist() == ["found"] * 3
-
-
-def test_scheduler_from_settings(tmp_path):
-    write_sources(tmp_path / "s.csv", some_sources(2), ["http://127.0.0.1/", "http://127.0.0.2/"])
-    settings = {"CRAWL_SOURCES": str(tmp_path / "s.csv"), "CRAWL_BUDGET": "1", "CRAWL_START": START}
-    scheduler = EpochScheduler.from_crawler(Crawler(FeedSpider, settings))
-    scheduler.open(FeedSpider())
-    assert scheduler.frontier.budget == 1
-    assert not Path(tmp_path / "state").exists()
-    assert pages([(0, "http://127.0.0.1/robots.txt")]) == []

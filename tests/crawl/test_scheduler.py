@@ -49,14 +49,6 @@ def test_items_appeared_since_fetch(tmp_path):
             before = now
 
 
-def test_virtual_runs_are_identical(tmp_path):
-    site = some_site(faults=np.arange(90).reshape(6, 15) % 4)
-    for name in ("one", "two"):
-        settings = some_settings(site, policy="learned_index")
-        crawl_in_process(site, settings, folder=tmp_path / name)
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
-
-
 def test_forbidden_path_is_not_fetched(tmp_path):
     rules = "User-agent: which-source-next\nDisallow: /feed/\n"
     site = some_site(robots={2: rules, 3: rules.replace("which-source-next", "another")})
@@ -131,14 +123,6 @@ def test_a_wrong_setting_is_named(settings, message):
         crawl_in_process(site, some_settings(site) | settings)
 
 
-def test_source_needs_address(tmp_path):
-    site = some_site(2)
-    write_sources(tmp_path / "s.csv", site.sources, ["http://127.0.0.1/", "ftp://127.0.0.1/"])
-    settings = some_settings(site) | {"CRAWL_SOURCES": str(tmp_path / "s.csv")}
-    with pytest.raises(ValueError, match=r"row 2 .* url must be http"):
-        EpochScheduler.from_crawler(Crawler(FeedSpider, settings)).open(FeedSpider())
-
-
 def test_missed_epochs_count_in_ages(tmp_path, monkeypatch):
     """Overrun, and downtime: nothing is made up for, and the next epoch comes on its time."""
     now, waits = [1000.0], []
@@ -179,15 +163,6 @@ def test_missed_epochs_count_in_ages(tmp_path, monkeypatch):
     assert frontier.epoch == 14
     assert sorted(frontier.age.tolist())[0] == 1
     assert sorted(frontier.age.tolist())[-1] >= 11
-
-
-def test_there_are_two_clocks(tmp_path):
-    site = some_site(2)
-    write_sources(tmp_path / "s.csv", site.sources, ["http://127.0.0.1/", "http://127.0.0.1/2"])
-    settings = some_settings(site) | {"CRAWL_SOURCES": str(tmp_path / "s.csv")}
-    settings |= {"CRAWL_CLOCK": "wall"}
-    with pytest.raises(ValueError, match="CRAWL_CLOCK must be one of real, virtual"):
-        EpochScheduler.from_crawler(Crawler(FeedSpider, settings)).open(FeedSpider())
 
 
 def test_a_damaged_state_is_refused(tmp_path):

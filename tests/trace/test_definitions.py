@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources, WhittlePolicy
+from analysis.ephemeral import Sources
 from analysis.trace import (
     AutoTtl,
     CommaFeed,
@@ -194,47 +194,18 @@ def test_known_items_fade(items):
             hours = -mpmath.expm1(-10 * DAY * fading) / (3600 * fading) if fading else 240
         np.testing.assert_allclose(known.items, np.array(weights, float), rtol=1e-9, atol=1e-300)
         np.testing.assert_allclose(known.hours, float(hours), rtol=1e-9)
-    for memory in (0.0, np.nan, -1.0):
-        with pytest.raises(ValueError, match="memory"):
-            known_from(trace, 0, DAY, memory, np.ones(len(items), np.int64))
-
-
-def trial():
-    """Three sources in five weeks."""
-    rng = np.random.default_rng(1)
-    items = [np.sort(rng.integers(0, 5 * WEEK, number)) for number in (400, 60, 5)]
-    return items, Experiment(trace_of(items), 0, 4 * WEEK, 5 * WEEK, 24.0, 1, phases=1, warm_up=1)
-
-
-def test_experiment_equals_slow_replay():
-    """The test week by the plain replay."""
-    items, experiment = trial()
-    policy = WhittlePolicy(experiment.sources(experiment.trained))
-    clock, before = experiment.clock(0)
-    plain = slow_replay(
-        items, policy, 1, clock.begin, clock.horizon, 3600, np.full(3, np.log(2) / 24), np.ones(3),
-        np.ones(3, np.int64),
-    )[0]  # fmt: skip
-    found = experiment.by_age(policy).weekly
-    assert found.shape == (1, 1)
-    assert found[0, 0] == pytest.approx(sum(plain[before:]), rel=1e-9)
-    assert found[0, 0] / 168 <= experiment.clairvoyant()[0] * (1 + 1e-12)
-    for change in ({"warm_up": -1}, {"warm_up": 1.5}, {"begin": 0.5}, {"trace": None}):
-        facts = {"begin": 0, "split": 4 * WEEK, "end": 5 * WEEK, "half_life": 24.0, "budget": 1}
-        with pytest.raises(ValueError, match=next(iter(change))):
-            Experiment(**{"trace": experiment.trace, **facts, **change})
 
 
 def test_memory_earns_most_in_training():
-    _, experiment = trial()
+    """Three sources in five weeks."""
+    rng = np.random.default_rng(1)
+    trace = trace_of([np.sort(rng.integers(0, 5 * WEEK, number)) for number in (400, 60, 5)])
+    experiment = Experiment(trace, 0, 4 * WEEK, 5 * WEEK, 24.0, 1, phases=1, warm_up=1)
     inner = experiment.inside_training()
     memory, earned = choose_memory(experiment, [20.0, 2000.0, np.inf])
     by_hand = [inner.forgetting(m).weekly.sum() for m in (20.0, 2000.0, np.inf)]
     np.testing.assert_allclose(earned, np.array(by_hand) / by_hand[-1], rtol=1e-12)
     assert memory == (20.0, 2000.0, np.inf)[int(np.argmax(by_hand))]
-    for wrong in ([], [0.0], [-1.0], [np.nan], 5.0):
-        with pytest.raises(ValueError, match="memories"):
-            choose_memory(experiment, wrong)
 
 
 def test_publications_are_those_of_another_reader():

@@ -62,6 +62,24 @@ def test_fewer_than_two_items_tell_nothing(n):
     assert listing_window([3.0] * n) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("ages", "memory"),
+    [
+        (np.arange(1.0, 9.0), 1e-3),
+        (np.arange(1.0, 9.0), 1e12),
+        (3e7 * np.arange(1.0, 4.0), 1e7),
+    ],
+)
+def test_listing_window_is_an_integral(ages, memory):
+    items, time = listing_window(ages, memory)
+    assert items == pytest.approx(sum(np.exp(-age / memory) for age in ages[:-1]))
+    kink = [min(5 * memory, ages[-1])]
+    exact = {"limit": 500, "epsabs": 0.0, "epsrel": 1e-10, "points": kink}
+    assert time == pytest.approx(
+        integrate.quad(lambda x: np.exp(-x / memory), 0, ages[-1], **exact)[0]
+    )
+
+
 def test_equal_dates_give_no_window():
     assert listed_ages([5.0] * 6, now=5.0) == ()
 
@@ -139,6 +157,22 @@ LIES = {
 @pytest.mark.parametrize("lie", LIES)
 def test_dates_that_lie_are_not_believed(lie):
     assert listed_ages(LIES[lie], 1000.0) == ()
+
+
+@pytest.mark.parametrize(
+    ("dates", "expected"),
+    [
+        ([5.0], True),
+        ([5.0, -1.7e308], True),
+        ([5.0, 4.0, None, None], True),
+        ([5.0, None, None], False),
+        ([5.0] * 9, False),
+        ([4.5, 4.0], True),
+        (np.repeat(np.arange(5.0), 2), True),
+    ],
+)
+def test_listed_ages_are_believed(dates, expected):
+    assert bool(listed_ages(dates, 5.0)) == expected
 
 
 RECENT = np.cumsum(np.random.default_rng(3).exponential(DAY / 8, 10))  # ages of ten items

@@ -8,13 +8,13 @@ import pytest
 
 from analysis.crawl import due_dates, export, write_dates
 from analysis.ephemeral import Sources, relaxed_problem, whittle_index_at_age
-from tests.crawl.support import some_sources
+from tests.crawl.support import SETS, some_sources
 
 NOW = pd.Timestamp("2026-03-01 12:00:00", tz="Europe/Paris")
 
 
 def dates(sources, ages=1, **options):
-    urls = [f"http://127.0.0.1/{i}" for i in range(len(sources))]
+    urls = [f"http://127.0.0.1/{i}?a=1,2" for i in range(len(sources))]
     given = {"seconds": 3600.0, "budget": 2.0} | options
     return due_dates(sources, urls, np.broadcast_to(ages, len(sources)), NOW, **given)
 
@@ -29,6 +29,22 @@ def test_due_age_reaches_threshold():
     assert ever.any()
     first = np.where(ever, reached.argmax(axis=0) + 1, np.inf)
     assert found["due_age"].tolist() == first.tolist()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("name", [name for name in SETS if name != "slow decay"])
+def test_due_dates_ask_for_frequencies(name, share):
+    """The intervals ask for the frequencies of the relaxed problem, and in all for the budget."""
+    sources = SETS[name]
+    size = len(sources)
+    budget = share * size
+    found = dates(sources, 0, seconds=1e6, budget=budget, longest=1e10)
+    relaxed = relaxed_problem(sources, budget)
+    often = found["interval"].to_numpy() < 1e10  # the others come as seldom as may be
+    asked = (1e6 / found["interval"])[often].to_numpy()
+    assert asked == pytest.approx(relaxed.frequency[often], rel=1e-6)
+    assert (relaxed.frequency[~often] <= 1.001e-4).all()
+    assert (relaxed.frequency[often] <= 1 / relaxed.age[often] * (1 + 1e-9)).all()
 
 
 def test_due_date_adds_interval():

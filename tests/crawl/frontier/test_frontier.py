@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.crawl import Frontier, ListingIndex, Outcome, TurnPolicy, read_feed
+from analysis.crawl import Frontier, IndexPolicy, ListingIndex, Outcome, TurnPolicy, read_feed
 from analysis.crawl.frontier.state import DAY, FAILED, FORBIDDEN, FOUND, GONE, NEVER
 from analysis.crawl.policies import index, round_robin
 from analysis.ephemeral import (
@@ -22,7 +22,7 @@ from analysis.ephemeral.policies import SingleSourcePolicy
 from analysis.learning import CertaintyEquivalence, ItemSums
 from analysis.learning.certainty_equivalence import CertaintyEquivalenceOptions
 from scorecard.files import ROOT
-from tests.crawl.support import some_site, some_sources
+from tests.crawl.support import SETS, some_site, some_sources
 
 
 def frontier(policy=None, hosts=range(4), budget=1, **options):
@@ -312,6 +312,32 @@ def best_by_host(sources, hosts, budget, delays, epochs=200):
         age[taken] = 0
         age += 1
     return found / epochs
+
+
+@pytest.mark.parametrize(
+    ("hosts", "delay", "budget"), [(1, 1.0, 4), (3, 2.5, 2), (5, 0.3, 30), (7, 0.0, 6)]
+)
+@pytest.mark.parametrize("name", ["rates over ten decades", "equal sources", "near-ties"])
+def test_frontier_ranks_what_hosts_allow(name, hosts, delay, budget):
+    """Each place goes to the largest index that may be fetched: ranked anew for every place."""
+    sources = SETS[name]
+    size = len(sources)
+    where = np.arange(size) % hosts
+    crawl = frontier(IndexPolicy(sources), where, budget)
+    free, known = np.zeros(hosts), np.zeros(hosts, dtype=bool)
+    for epoch in range(12):
+        value = whittle_index_at_age(sources, crawl.age)
+        room = np.where(known & (delay < 1), np.inf if delay == 0 else 1 // max(delay, 1e-9), 1)
+        room[free > epoch] = 0
+        taken = []
+        for i in sorted(range(size), key=lambda i: (-value[i], i)):
+            if len(taken) < budget and room[where[i]] > 0:
+                taken.append(i)
+                room[where[i]] -= 1
+        assert crawl.choose().tolist() == sorted(taken), epoch
+        for i in taken:
+            crawl.settle(Outcome(i, "found", delay=delay))
+            free[where[i]], known[where[i]] = epoch + max(np.ceil(delay), 1), True
 
 
 def some_world(seed):

@@ -17,6 +17,19 @@ def worth(site, source, epoch):
     return read_feed(reply, "").reward
 
 
+@pytest.mark.parametrize(("decay", "before"), [(1e-12, 3600.0), (40.0, 1.0), (0.5, 1e6)])
+def test_site_serves_what_age_has_left(decay, before):
+    """What a crawl finds is the sum over items of utility times what age has left of it."""
+    times, utility = np.array([-before, 0.0, 900.0]), np.array([1e6, 1.0, 1e-6])
+    site = Site(Sources([1.0], [1.0], [decay]), [times], [utility])
+    for epoch in (0, 1, 5):
+        now = site.time(epoch)
+        there = times <= epoch * 3600
+        left = utility * np.exp(-decay * (epoch * 3600 - times) / 3600)
+        found = read_feed(site.reply(0, "/feed/0.xml", {}, now), "")
+        assert found.reward == pytest.approx(left[there].sum(), rel=1e-12)
+
+
 def test_feed_lists_newest_items():
     site = Site(ONE, [np.arange(10) * 60.0], [np.ones(10)], length=3)
     body = site.reply(0, "/feed/0.xml", {}, site.time(1)).body
