@@ -43,9 +43,6 @@ def test_curves_have_closed_form_costs(robots, arrival_rate, capacity, gamma):
     assert saturated.gain == pytest.approx(structure.saturated_cost(model), rel=1e-9)
     exact = structure.exact_costs(robots, arrival_rate, Fraction(1), capacity, gamma)
     assert [float(cost) for cost in exact] == pytest.approx([lossless.gain, saturated.gain])
-    optimum = model.solve().gain
-    assert structure.starvation_bound(model) <= optimum * (1 + 1e-9)
-    assert optimum <= min(lossless.gain, saturated.gain) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("robots", "capacity"), [(2, 2), (3, 4), (5, 3)])

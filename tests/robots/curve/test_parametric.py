@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.results import NotConverged
-from analysis.robots import RobotControl, structure
+from analysis.robots import RobotControl
 from analysis.robots.curve import ReducedQueue, optimal_range, optimal_sequence
 from analysis.robots.curve.parametric import next_switch, reunite_classes
 from analysis.robots.curve.reduced import evaluate, evaluate_exactly, solve_floats
@@ -109,14 +109,6 @@ def test_triangle_matches_large_capacities(robots):
         assert thetas == pytest.approx(triangle.breakpoints, rel=1e-9)
 
 
-def test_exact_and_floats_agree():
-    exact = optimal_sequence(4, Fraction(2, 5), 1, 3, exact=True)
-    floats = optimal_sequence(4, 0.4, 1.0, 3)
-    assert exact.switched == floats.switched
-    assert [float(point) for point in exact.breakpoints] == pytest.approx(floats.breakpoints)
-    assert all(isinstance(point, Fraction) for point in exact.breakpoints)
-
-
 @settings(max_examples=25)
 @given(st.integers(2, 7), st.floats(0.05, 1), st.integers(2, 8))
 def test_index_rises_with_state(robots, rate, capacity):
@@ -128,8 +120,8 @@ def test_index_rises_with_state(robots, rate, capacity):
     assert (index[np.add.outer(np.arange(capacity + 1), np.arange(robots)) < capacity] == 0).all()
 
 
-@pytest.mark.parametrize("robots", range(2, 9))
-@pytest.mark.parametrize("rate", [Fraction(1, 5), Fraction(1), Fraction(37, 10)])
+@pytest.mark.parametrize("robots", [2, 3, 5, 8])
+@pytest.mark.parametrize("rate", [Fraction(1, 5), Fraction(37, 10)])
 def test_last_index_closed_form(robots, rate):
     found = optimal_sequence(robots, rate, Fraction(3, 2), exact=True)
     assert found.switched[-1] == (robots, robots - 2)
@@ -139,15 +131,6 @@ def test_last_index_closed_form(robots, rate):
 def test_rounding_is_refused():
     with pytest.raises(NotConverged, match="compute with exact=True"):
         optimal_sequence(8, 3.7, 1.5)
-
-
-def test_end_lines_have_closed_forms():
-    found = optimal_sequence(4, 0.3, 1.0, 6)
-    small, large = RobotControl(4, 0.3, 1.0, 6, 1e-3), RobotControl(4, 0.3, 1.0, 6, 1e6)
-    assert found.gain(1e-3) == pytest.approx(structure.lossless_cost(small), rel=1e-12)
-    assert found.gain(1e6) == pytest.approx(structure.saturated_cost(large), rel=1e-12)
-    assert found.policy(0)[:, :-1].sum(0).tolist() == [6, 5, 4, 3]
-    assert found.policy(len(found) - 1)[:, :-1].sum(0).tolist() == [7, 7, 7, 6]
 
 
 def test_shared_line_breaks_curve():
@@ -235,12 +218,20 @@ def test_costs_beyond_split_match_solver(steps):
             assert evaluated.gain == pytest.approx(found.gain(gamma), rel=1e-11)
 
 
-def test_split_is_same_in_fractions():
-    rates = [0, 1, Fraction(9, 8), Fraction(19, 16), Fraction(21, 16), Fraction(29, 16)]
-    exact = optimal_sequence(5, rates, 1, 2, exact=True, max_policies=50)
-    floats = optimal_sequence(5, [float(rate) for rate in rates], 1.0, 2, max_policies=50)
+@pytest.mark.parametrize(
+    ("rates", "capacity", "splits"),
+    [
+        ([Fraction(2, 5) * r for r in range(5)], 3, False),
+        ([0, 1, Fraction(9, 8), Fraction(19, 16), Fraction(21, 16), Fraction(29, 16)], 2, True),
+    ],
+)
+def test_fractions_match_floats(rates, capacity, splits):
+    robots = len(rates) - 1
+    exact = optimal_sequence(robots, rates, 1, capacity, exact=True, max_policies=50)
+    floats = optimal_sequence(robots, [float(rate) for rate in rates], 1.0, capacity)
     assert exact.switched == floats.switched
-    assert len(set(exact.breakpoints)) < len(exact.breakpoints)
+    assert (len(set(exact.breakpoints)) < len(exact.breakpoints)) == splits
+    assert all(isinstance(point, Fraction) for point in exact.breakpoints)
     np.testing.assert_allclose(
         [float(x) for x in exact.breakpoints], floats.breakpoints, rtol=1e-11
     )
