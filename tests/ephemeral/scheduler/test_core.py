@@ -516,6 +516,9 @@ def test_file_equals_table(tmp_path, rows):
     )
     path = tmp_path / "sources.parquet"
     table.to_parquet(path)
+    table.to_csv(tmp_path / "sources.csv", index=False)
+    assert Sources.from_parquet(path) == Sources.from_frame(table)
+    assert Sources.from_csv(tmp_path / "sources.csv") == Sources.from_frame(table)
     limits = {"min_age": table.min_age, "max_age": table.max_age, "precision": "double"}
     whole = Scheduler(Sources.from_frame(table), 5, table.age, **limits)
     parts = scheduler_from_parquet(path, 5, precision="double", rows=rows)
