@@ -111,18 +111,17 @@ def test_waste_is_a_sharp_threshold():
 @pytest.mark.parametrize("seed", range(40))
 def test_shared_source_has_two_gaps(seed):
     rng = np.random.default_rng([seed, 2])
-    longer = int(2 ** rng.integers(1, 5))
+    longer = int(2 ** rng.integers(1, 7))
     budget = int(rng.integers(1, 4))
     gaps, room = [], budget - 1 / longer
-    for _ in range(60):
-        gap = int(2 ** rng.integers(0, 8))
+    for gap in (2 ** rng.integers(0, 10, 200)).tolist():
         if 1 / gap <= room:
             gaps.append(gap)
             room -= 1 / gap
-    if room >= 1 / longer:
-        with pytest.raises(ValueError, match="gaps"):
-            pack_shared(gaps, budget, longer)
-        return
+    for gap in gaps[::-1]:  # leave room for more than the longer gap, and less than the shorter one
+        if room + 1 / gap < 1 / longer and rng.random() < 0.7:
+            gaps.remove(gap)
+            room += 1 / gap
     (channel, phase), (channels, phases, pieces) = pack_shared(gaps, budget, longer)
     every = [np.concatenate(p) for p in ((gaps, pieces), (phase, phases), (channel, channels))]
     load = loads(*every, budget)
@@ -164,6 +163,9 @@ def test_what_cannot_be_packed_is_refused():
     for gaps in ([0], [[2]], [2**41]):
         with pytest.raises(ValueError, match="gaps"):
             pack(gaps, 1)
+    for gaps in ([], [1], [2], [4, 8]):
+        with pytest.raises(ValueError, match="gaps"):
+            pack_shared(gaps, 1, 4)
     with pytest.raises(ValueError, match="gap"):
         insert([0], [3], [0], 1, 2)
     with pytest.raises(ValueError, match="new"):
