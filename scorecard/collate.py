@@ -76,19 +76,20 @@ def collate(
     """
     collation = Collation(profile, document)
     problems: list[str] = []
+    claims: dict[str, Claim] = {}
     for folder in folders:
-        problems += _add_run(collation, folder)
+        problems += _add_run(collation, claims, folder)
     for id, row in printed_rows().items() if document else ():
-        entry = collation.records.get(id)
-        if entry is None and not complete:
+        claim = claims.get(id)
+        if claim is None and not complete:
             continue
-        claim = Claim(id, **{k: v for k, v in entry.items() if k != "page"}) if entry else None
         try:
             judgement = judge(row, claim, collation.figures)
         except RecordError as error:
             problems.append(str(error))
             continue
-        collation.verdicts[id] = vars(judgement) | {"page": entry["page"] if entry else ""}
+        page = collation.records[id]["page"] if claim else ""
+        collation.verdicts[id] = vars(judgement) | {"page": page}
     problems += _find_missing_proofs(collation) + _find_ambiguous_experiments(collation)
     if complete:
         problems += [
@@ -108,7 +109,8 @@ def collate(
     return collation
 
 
-def _add_run(collation: Collation, folder: Path) -> list[str]:
+def _add_run(collation: Collation, claims: dict[str, Claim], folder: Path) -> list[str]:
+    """Add a run's results to what is collated and its claims, with words; return the problems."""
     run = _read(folder / "run.json")
     page, record = run["notebook"], read_record(folder)
     problems = []
@@ -122,6 +124,7 @@ def _add_run(collation: Collation, folder: Path) -> list[str]:
             continue
         if (filed := find_page(claim.id)) not in ("", Path(page).name):
             problems.append(f"{claim.id}: its words are filed under the page {filed}, not {page}")
+        claims[claim.id] = claim
         records[claim.id] = {k: v for k, v in asdict(claim).items() if k not in NOT_SHOWN}
     for collected, new in ((collation.records, records), (collation.values, record["values"])):
         problems += [

@@ -113,13 +113,12 @@ class RecordError(ValueError):
 def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> Judgement:
     """Compare a claim with its printed row.
 
-    `claim`: the book's claim on it, which gets the words of the row; None if no notebook records
+    `claim`: the book's claim on it with the row's words (`add_words`); None if no notebook records
     the row. Raises RecordError if the claim lacks a field that its kind of row needs, or has one
     that it does not allow.
     """
     if claim is None:
         return Judgement("missing")
-    claim = add_words(claim)
     _check_kind(row, claim.context, IN_CONTEXT, "is set in context")
     _check_kind(row, claim.missing, UNDETERMINED, "is left undetermined")
     _check_kind(row, claim.basis == "judged", JUDGED, "is judged by a person")
