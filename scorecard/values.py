@@ -3,14 +3,13 @@
 Every value stays a text here; `scorecard.running.notebooks` reads it by the type that the page
 declares. A relation, such as ``training + test <= 190``, is a comparison in Python's notation. It
 is read as a syntax tree, in which only numbers, names of parameters, sums, differences, products,
-comparisons and the functions of `FUNCTIONS` are allowed; Python's own `eval` never sees it.
+comparisons and a few functions of a list are allowed.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
-import operator
 import shlex
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -139,30 +138,13 @@ def _describe_error(error: yaml.YAMLError) -> str:
 
 # Relations
 
-
-Term = Callable[[Mapping[str, Any]], Any]
-
-_SUMS: Mapping[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-}  # fmt: skip
-_ORDERS: Mapping[type, Callable[[Any, Any], bool]] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne,
-}  # fmt: skip
-
-
-def _is_falling(values: Sequence[float]) -> bool:
-    return all(before > after for before, after in pairwise(values))
-
-
-def _is_rising(values: Sequence[float]) -> bool:
-    return all(before < after for before, after in pairwise(values))
-
-
-#: Relations of the values of one list, and numbers that a relation may compare.
-_OF_A_LIST: Mapping[str, Callable[[Any], bool]] = {"falling": _is_falling, "rising": _is_rising}
+_OF_A_LIST: Mapping[str, Callable[[Sequence[float]], bool]] = {
+    "falling": lambda values: all(before > after for before, after in pairwise(values)),
+    "rising": lambda values: all(before < after for before, after in pairwise(values)),
+}
+#: Numbers of a list that a relation may compare.
 _NUMBERS: Mapping[str, Callable[[Any], Any]] = {"len": len, "min": min, "max": max, "sum": sum}
-FUNCTIONS = (*_NUMBERS, *_OF_A_LIST)
+_FUNCTIONS = {**_NUMBERS, **_OF_A_LIST}
 
 
 @dataclass(frozen=True)
@@ -176,7 +158,6 @@ class Relation:
     text: str
     reason: str
     names: tuple[str, ...]
-    _holds: Term
 
     @classmethod
     def parse(cls, text: str, reason: str) -> Relation:
@@ -184,64 +165,44 @@ class Relation:
         try:
             tree = ast.parse(text, mode="eval").body
         except SyntaxError:
-            raise _make_error(text) from None
+            tree = None
+        if tree is None or not _is_relation(tree):
+            raise ParameterError(
+                "a relation must compare numbers, parameters, sums, products and "
+                f"{', '.join(_NUMBERS)} of a list, or be {' or '.join(_OF_A_LIST)} of one, "
+                f"got {text!r:.80}"
+            )
         named = dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-        names = tuple(name for name in named if name not in FUNCTIONS)
-        return cls(text, reason, names, _compile_relation(tree, text))
+        return cls(text, reason, tuple(name for name in named if name not in _FUNCTIONS))
 
     def check(self, values: Mapping[str, Any]) -> None:
         """Raise ParameterError with the relation, its reason and the values if it does not hold."""
-        if not self._holds(values):
+        # `parse` has let nothing in but comparisons, numbers, names and the functions.
+        if not eval(self.text, {"__builtins__": {}, **_FUNCTIONS}, dict(values)):
             assignments = ", ".join(f"{name} = {values[name]!r:.80}" for name in self.names)
             raise ParameterError(f"{self.text} must hold ({self.reason}), got {assignments}")
 
 
-def _make_error(text: str) -> ParameterError:
-    return ParameterError(
-        f"a relation must compare numbers, parameters, sums, products and {', '.join(_NUMBERS)} of "
-        f"a list, or be {' or '.join(_OF_A_LIST)} of one, got {text!r:.80}"
-    )
-
-
-def _compile_relation(node: ast.expr, text: str) -> Term:
-    """Return the function that decides the whole tree from the parameters' values."""
+def _is_relation(node: ast.expr) -> bool:
     match node:
-        case ast.Call(func=ast.Name(id=name), args=[ast.Name() as argument], keywords=[]) if (
-            name in _OF_A_LIST
-        ):
-            ordered, argument_term = _OF_A_LIST[name], _compile_term(argument, text)
-            return lambda values: ordered(argument_term(values))
-        case ast.Compare(left=first, ops=signs, comparators=others) if all(
-            type(sign) in _ORDERS for sign in signs
-        ):
-            terms = [_compile_term(operand, text) for operand in (first, *others)]
-            orders = [_ORDERS[type(sign)] for sign in signs]
-
-            def holds(values: Mapping[str, Any]) -> bool:
-                numbers = pairwise([term(values) for term in terms])
-                return all(order(*pair) for order, pair in zip(orders, numbers, strict=True))
-
-            return holds
-    raise _make_error(text)
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=of)], keywords=[]):
+            return name in _OF_A_LIST and of not in _FUNCTIONS
+        case ast.Compare(left=first, ops=signs, comparators=others):
+            orders = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+            if not all(isinstance(sign, orders) for sign in signs):
+                return False
+            return all(map(_is_term, (first, *others)))
+    return False
 
 
-def _compile_term(node: ast.expr, text: str) -> Term:
-    """Return the function that computes a number of a relation from the parameters' values."""
+def _is_term(node: ast.expr) -> bool:
     match node:
-        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return lambda values: number
-        case ast.Name(id=name) if name not in FUNCTIONS:
-            return lambda values: values[name]
-        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SUMS:
-            left_term, right_term, combine = (
-                _compile_term(left, text),
-                _compile_term(right, text),
-                _SUMS[type(sign)],
-            )
-            return lambda values: combine(left_term(values), right_term(values))
-        case ast.Call(func=ast.Name(id=name), args=[ast.Name() as argument], keywords=[]) if (
-            name in _NUMBERS
-        ):
-            function, argument_term = _NUMBERS[name], _compile_term(argument, text)
-            return lambda values: function(argument_term(values))
-    raise _make_error(text)
+        case ast.Constant(value=int() | float() as number):
+            return not isinstance(number, bool)
+        case ast.Name(id=name):
+            return name not in _FUNCTIONS
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            return _is_term(left) and _is_term(right)
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=of)], keywords=[]):
+            return name in _NUMBERS and of not in _FUNCTIONS
+    return False

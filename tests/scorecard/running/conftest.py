@@ -6,13 +6,15 @@ from scorecard.running import notebooks
 from scorecard.running.notebooks import Notebook
 from scorecard.running.runner import Job
 
-PAGE = """---
+#: How the text of a notebook begins.
+NOTEBOOK_HEAD = """---
 jupytext:
   text_representation: {extension: .md, format_name: myst}
 kernelspec: {name: python3, display_name: Python 3, language: python}
 ---
 
-# A page
+"""
+PAGE = """# A page
 
 ```{code-cell} ipython3
 :tags: [parameters]
@@ -39,7 +41,7 @@ def job(tmp_path, monkeypatch):
     def make(name, code=GOOD, **parameters):
         path = tmp_path / "book" / "part" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(PAGE % code)
+        path.write_text(NOTEBOOK_HEAD + PAGE % code)
         notebook = Notebook(path)
         target = tmp_path / "results" / "part" / name
         return Job(notebook, notebook.resolve(parameters), target, "paper")

@@ -12,15 +12,12 @@ from scorecard.files import ROOT
 from scorecard.running import runner
 from scorecard.running.notebooks import Notebook, OwnFile
 from scorecard.running.preload import LIBRARIES
+from tests.scorecard.running.conftest import NOTEBOOK_HEAD
 from tests.support import read_notebooks
 
-PAGE = """---
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-
-# A page
+PAGE = (
+    NOTEBOOK_HEAD
+    + """# A page
 
 ```{code-cell} ipython3
 import sample.models.first
@@ -28,6 +25,7 @@ from sample.shared import helper
 from sample.lazy import first
 ```
 """
+)
 SHARED = """
 from typing import TYPE_CHECKING
 import numpy

@@ -22,17 +22,10 @@ from scorecard.running.notebooks import (
 )
 from scorecard.running.runner import make_jobs
 from scorecard.values import parse_assignments
+from tests.scorecard.running.conftest import NOTEBOOK_HEAD
 from tests.support import read_notebooks
 
-HEAD = """---
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-
-# A page
-
-"""
+HEAD = NOTEBOOK_HEAD + "# A page\n\n"
 CELL = """```{code-cell} ipython3
 :tags: [parameters]
 

@@ -21,17 +21,14 @@ from scorecard.publishing import citation, site
 from scorecard.record import write_json
 from scorecard.running import notebooks, runner
 from tests.scorecard.kills import killed_at
+from tests.scorecard.running.conftest import NOTEBOOK_HEAD
 
 pytestmark = [pytest.mark.process, pytest.mark.sampled]
 
 PAGES = ("first", "second")
-SOURCE = """---
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-
-# The page %s
+SOURCE = (
+    NOTEBOOK_HEAD
+    + """# The page %s
 
 ```{code-cell} ipython3
 :tags: [parameters]
@@ -43,6 +40,7 @@ number: int = %d  # none; any; a number
 %s
 ```
 """
+)
 
 
 class Book:
