@@ -2,10 +2,6 @@
 
 from pathlib import Path
 
-from analysis.ephemeral.scheduler.core import Scheduler
-
-__all__ = ["MEASURED", "Scheduler"]
-
 MEASURED = Path(__file__).parent / "measured"
 """Folder of measurements of the scheduler and its peers, as ratios and not as seconds.
 
