@@ -44,6 +44,7 @@ from scorecard.values import FILES, book_settings
 
 #: Folder of the site for all of it.
 FOLDER = "recompute"
+#: List of the files of the runtime.
 LIST = Path(__file__).with_name("runtime.json")
 #: Folder of a site with the runtime.
 RUNTIME = f"{FOLDER}/runtime"
