@@ -17,14 +17,9 @@ from analysis.learning.hard_cases import (
 )
 
 
-def constant(horizon, size=3):
-    rate, utility, decay = (
-        np.array([5.0, 2.0, 0.3]),
-        np.array([1.0, 0.5, 9.0]),
-        np.array([0.5, 0.2, 0.1]),
-    )
-    rates = np.repeat(rate[:size, None], horizon, axis=1)
-    return HardCase(rates, utility[:size], decay[:size])
+def constant(horizon):
+    rate, utility, decay = np.array([[5.0, 2.0, 0.3], [1.0, 0.5, 9.0], [0.5, 0.2, 0.1]])
+    return HardCase(np.repeat(rate[:, None], horizon, axis=1), utility, decay)
 
 
 def best_by_search(case, budget):
@@ -72,25 +67,11 @@ def test_compiled_loop_equals_plain(name):
     content = drawn if name == "items" else drawn.worth
     aged = drawn.aged if name == "items" else np.full(drawn.aged.shape, np.nan)
     sources = Sources(case.arrival_rate[:, 0], case.mean_utility, case.decay)
-    options = LEARNERS[name]
-    plain = play(
-        sources,
-        CertaintyEquivalence(3, options),
-        content,
-        1,
-        np.random.default_rng(0),
-        initial_state="empty",
-    )
-    made = CertaintyEquivalence(3, options)
+    slow, fast = (CertaintyEquivalence(3, LEARNERS[name]) for _ in range(2))
+    plain = play(sources, slow, content, 1, np.random.default_rng(0), initial_state="empty")
+    streams = (np.ascontiguousarray(array.T) for array in (drawn.worth, aged, case.mean))
     total = _play(
-        made._model,
-        made._state,
-        np.exp(-case.decay),
-        np.ascontiguousarray(drawn.worth.T),
-        np.ascontiguousarray(aged.T),
-        np.ascontiguousarray(case.mean.T),
-        1,
-        np.random.default_rng(0),
+        fast._model, fast._state, np.exp(-case.decay), *streams, 1, np.random.default_rng(0)
     )
     assert total == pytest.approx(plain.expected.sum(), rel=1e-9)
 
