@@ -24,6 +24,7 @@ calendar would have got for the same items at its next visit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -241,28 +242,74 @@ def play_signals(
     reward, crawls = np.zeros(horizon), np.zeros(size, np.int64)
     totals = np.zeros(2)
     low, high = trust.shares or (1.0, 1.0)
-    _play(
+    settings = _Settings(
         TRUSTS.index(trust.kind), trust.shares is not None, trust.credit,
         np.exp(-1.0 / trust.memory), trust.weight, trust.death_rate,
         np.array([low, high]), np.array(trust.costs, np.float64), trust.block,
-        sources.u_star, sources.decay, sources.mean_utility, sources.cost, recall, hub,
-        events.epoch, events.source, events.kind, events.age, events.worth,
-        budget, reward, crawls, level, estimated_recall, totals,
     )  # fmt: skip
+    arms = _Arms(sources.u_star, sources.decay, sources.mean_utility, sources.cost, recall, hub)
+    event_arrays = _Events(events.epoch, events.source, events.kind, events.age, events.worth)
+    results = _Results(reward, crawls, level, estimated_recall, totals)
+    _play(settings, arms, event_arrays, budget, results)
     return SignalRun(reward, crawls, int(totals[0]), float(totals[1]), level, estimated_recall)
 
 
+#: Numbers of `TRUSTS` in compiled code.
+_BLIND, _, _BELIEVED, _LEARNT = range(len(TRUSTS))
+
+
+class _Settings(NamedTuple):
+    """What `Trust` says, for compiled code."""
+
+    kind: int  # number in TRUSTS
+    calendar: bool  # whether a share of the epochs is the calendar's
+    credit: bool
+    fade: float  # factor of all counts at each epoch
+    weight: float
+    death_rate: float
+    shares: Floats  # (2,)
+    costs: Floats  # (2,)
+    block: int
+
+
+class _Arms(NamedTuple):
+    """The sources, and what the crawler is told of their recall; shapes (N,)."""
+
+    u_star: Floats
+    decay: Floats
+    mean_utility: Floats
+    cost: Floats
+    recall: Floats
+    hub: Ints
+
+
+class _Events(NamedTuple):
+    """The arrays of `Events`; shapes (n,)."""
+
+    epoch: Ints
+    source: Ints
+    kind: Ints
+    age: Floats
+    worth: Floats
+
+
+class _Results(NamedTuple):
+    """What a run writes."""
+
+    reward: Floats  # (horizon,)
+    crawls: Ints  # (N,)
+    precision: Floats  # (N,): as it is told at first, as it is learnt at the end
+    recall: Floats  # (hubs,)
+    totals: Floats  # (2,): pings seen, and their gains
+
+
 @njit
-def _play(
-    kind: int, calendar: bool, credit: bool, fade: float, weight: float, death_rate: float,
-    shares: Floats, costs: Floats, block: int,
-    u_star: Floats, decay: Floats, value: Floats, cost: Floats, recall: Floats, hub: Ints,
-    when: Ints, where: Ints, what: Ints, since: Floats, worth: Floats,
-    budget: int, reward: Floats, crawls: Ints, precision: Floats, estimated_recall: Floats,
-    totals: Floats,
-) -> None:  # fmt: skip
-    """Play epoch by epoch; write rewards, crawls, final estimates, pings and gains."""
-    size, hubs, horizon = u_star.size, estimated_recall.size, reward.size
+def _play(trust: _Settings, arms: _Arms, events: _Events, budget: int, results: _Results) -> None:
+    """Play epoch by epoch: events, estimates, the account, priorities, crawls."""
+    size, hubs, horizon = arms.u_star.size, results.recall.size, results.reward.size
+    u_star, decay, cost, hub = arms.u_star, arms.decay, arms.cost, arms.hub
+    reward, crawls, precision = results.reward, results.crawls, results.precision
+    learnt, shares = trust.kind == _LEARNT, trust.shares
     alpha, bend = np.exp(-decay), np.empty(size)
     for i in range(size):
         bend[i] = h(decay[i])
@@ -287,59 +334,63 @@ def _play(
             silence[i] *= alpha[i]
             owed[i] *= alpha[i]
             visited[i] *= alpha[i]
-        if kind == 3:
-            watched = watched * fade + 1.0
+        if learnt:
+            watched = watched * trust.fade + 1.0
             for i in range(size):
-                of_source[i, 0] *= fade
-                of_source[i, 1] *= fade
+                of_source[i, 0] *= trust.fade
+                of_source[i, 1] *= trust.fade
             for k in range(hubs):
-                hub_pings[k] *= fade
+                hub_pings[k] *= trust.fade
                 for j in range(4):
-                    of_hub[k, j] *= fade
-        while event < when.size and when[event] <= epoch:
-            i = where[event]
-            decayed = np.exp(-decay[i] * since[event])
-            if what[event] != 2:
-                content[i] += decayed * worth[event]
+                    of_hub[k, j] *= trust.fade
+        # The events that a crawl of this epoch can meet; a source without a hub has no pings.
+        while event < events.epoch.size and events.epoch[event] <= epoch:
+            i, kind = events.source[event], events.kind[event]
+            decayed = np.exp(-decay[i] * events.age[event])
+            if kind != FALSE:
+                content[i] += decayed * events.worth[event]
                 items[i] += 1.0
-            if what[event] != 0 and hub[i] >= 0:
+            if kind != SILENT and hub[i] >= 0:
                 waiting[i] += decayed
                 pings[i] += 1.0
-                true[i] += what[event] == 1
+                true[i] += kind == ANNOUNCED
                 hub_pings[hub[i]] += 1.0
                 last_ping[hub[i]] = epoch
-                totals[0] += 1.0
+                results.totals[0] += 1.0
             event += 1
-        if kind == 3:
+        if learnt:
             for k in range(hubs):
                 hub_precision[k] = (1.0 + of_hub[k, 1]) / (2.0 + of_hub[k, 0])
                 hub_recall[k] = (1.0 + of_hub[k, 3]) / (2.0 + of_hub[k, 2])
-                if death_rate > 0.0:
+                if trust.death_rate > 0.0:
+                    # From `until` on, so long a silence is likelier of a dead hub than of a living.
                     rate = hub_pings[k] / watched
-                    until = np.log(2.0 + rate / death_rate) / (death_rate + rate)
+                    until = np.log(2.0 + rate / trust.death_rate) / (trust.death_rate + rate)
                     if epoch - last_ping[k] > until:
                         hub_recall[k] = 0.0
-        step = (epoch - 1) % block
-        if calendar and step == 0 and shares[1] > shares[0]:
+        step = (epoch - 1) % trust.block
+        if trust.calendar and step == 0 and shares[1] > shares[0]:
             # What the calendar still gets for items taken is at most what they are worth now.
             balance = gains - owed.sum() - spent
             share = shares[1] if balance >= 0.0 else shares[0]
-            spent += costs[1] if balance >= 0.0 else costs[0]
-        own = not calendar or np.floor(share * (step + 1) + 1e-9) > np.floor(share * step + 1e-9)
+            spent += trust.costs[1] if balance >= 0.0 else trust.costs[0]
+        # Epochs of the pings are spread over the block; floor(share n) of the first n are theirs.
+        own = not trust.calendar
+        own |= np.floor(share * (step + 1) + 1e-9) > np.floor(share * step + 1e-9)
         for i in range(size):
             if own:
                 expected = u_star[i] * (1.0 - silence[i])
-                if kind > 0 and hub[i] >= 0:
-                    r, p = recall[i], precision[i]
-                    if kind == 2:
+                if trust.kind != _BLIND and hub[i] >= 0:
+                    r, p = arms.recall[i], precision[i]
+                    if trust.kind == _BELIEVED:
                         p = 1.0
-                    elif kind == 3:
+                    elif learnt:
                         r = hub_recall[hub[i]]
-                        p = weight * hub_precision[hub[i]] + of_source[i, 1]
-                        p = precision[i] = p / (weight + of_source[i, 0])
-                    if credit:
+                        p = trust.weight * hub_precision[hub[i]] + of_source[i, 1]
+                        p = precision[i] = p / (trust.weight + of_source[i, 0])
+                    if trust.credit:
                         expected *= 1.0 - r
-                    expected += p * value[i] * waiting[i]
+                    expected += p * arms.mean_utility[i] * waiting[i]
             else:
                 expected = u_star[i] * (1.0 - visited[i])
             priority[i] = expected / cost[i]
@@ -363,13 +414,13 @@ def _play(
                 of_source[i, 0] += pings[i]
                 of_source[i, 1] += true[i]
                 # No source tells more of its hub than `weight` pings at a crawl.
-                counted = min(1.0, max(weight, 1.0) / max(pings[i], 1.0))
+                counted = min(1.0, max(trust.weight, 1.0) / max(pings[i], 1.0))
                 of_hub[hub[i], 0] += counted * pings[i]
                 of_hub[hub[i], 1] += counted * true[i]
                 of_hub[hub[i], 2] += items[i]
                 of_hub[hub[i], 3] += true[i]
             content[i] = waiting[i] = pings[i] = true[i] = items[i] = 0.0
             silence[i] = 1.0
-    totals[1] = gains
+    results.totals[1] = gains
     for k in range(hubs):
-        estimated_recall[k] = hub_recall[k]
+        results.recall[k] = hub_recall[k]
