@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from analysis.arrays import Floats
 from analysis.restarts.systems import fullest_bin
-from book.restarts.shared import SYSTEM, printed_ticks
+from book.restarts.shared import BIN, SYSTEM, printed_ticks
 from scorecard import (
     COLOURS,
     Claim,
@@ -33,8 +33,6 @@ from scorecard import (
 )
 from scorecard.prints import printed_number
 
-#: Width of the bins of the histograms, in %; the slides print none.
-BIN = 0.5
 #: How much dearer, relatively, one exact cost is than another to count as dearer.
 DEARER = 1e-6
 

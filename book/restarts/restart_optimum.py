@@ -21,7 +21,7 @@ from analysis.restarts.arm import RestartArm
 from analysis.restarts.bandit import RestartBandit, index_scores
 from analysis.restarts.instances import SLIDE_DISCOUNT, STRUCTURED_KERNELS, slide_arms
 from analysis.restarts.joint import evaluate_scores, solve_joint
-from book.restarts.shared import SYSTEM, printed_ticks
+from book.restarts.shared import BIN, SYSTEM, printed_ticks
 from scorecard import (
     COLOURS,
     Claim,
@@ -37,9 +37,6 @@ from scorecard import (
     save_values,
 )
 from scorecard.prints import printed_number
-
-#: Width of the bins of the histograms, in %; the slides print none.
-BIN = 0.5
 
 
 def add_ratios(exact: pd.DataFrame) -> pd.DataFrame:

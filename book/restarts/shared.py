@@ -10,6 +10,8 @@ from analysis.restarts.bandit import RestartBandit
 from analysis.restarts.instances import SLIDE_DISCOUNT
 from scorecard.prints import printed_rows
 
+BIN = 0.5
+"""Width of the bins of the histograms, in %; the slides print none."""
 SYSTEM = {
     "kernel": "generator of the kernels",
     "instance": "number of the system among those of its generator",

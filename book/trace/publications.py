@@ -18,24 +18,10 @@ from analysis.trace.poisson import compare_with_surrogates
 from analysis.trace.policies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.replay import expected_reward
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
-from book.trace.shared import SIZES, check_weeks, load_trace, measure_ratio
+from book.trace.shared import LABELS, SIZES, check_weeks, load_trace, measure_ratio
 from scorecard import format_interval, pluralise, save_data, save_table, save_value, save_values
 from scorecard.record import read_saved_numbers
 
-LABELS = {
-    "index": "index, trained rates",
-    "shrunk": "index, rates with a prior",
-    "forgetting": "index, rates that forget",
-    "fixed": "best fixed frequencies",
-    "greedy": "largest expected content",
-    "lambdacrawl": "LambdaCrawl, drawn",
-    "even": "LambdaCrawl's rates, even",
-    "nutch": "Nutch adaptive",
-    "entry": "entry frequency",
-    "robin": "round robin",
-    "oracle": "index, test-period rates",
-    "feed": "index that sees contents",
-}
 #: Policies, and a bound, whose ratio to the index sentences name at each budget.
 QUOTED = (
     "clairvoyant", "entry", "even", "feed", "fixed", "forgetting", "oracle", "robin", "shrunk",

@@ -14,7 +14,8 @@ from analysis.arrays import Floats
 from analysis.trace.experiment import Experiment, Outcome
 from analysis.trace.poisson import WINDOWS, fano_factors, hourly_shares, relative_gaps, surrogate
 from analysis.trace.trace import WEEK, Trace
-from book.trace.publications import KINDS, LABELS
+from book.trace.publications import KINDS
+from book.trace.shared import LABELS
 from scorecard import (
     COLOURS,
     add_legend,

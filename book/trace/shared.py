@@ -17,6 +17,21 @@ from analysis.trace.trace import WEEK, Repair, Trace, publications, read_trace
 
 SIZES = ("small", "middle", "large")
 """Names of the three budgets of a page."""
+LABELS = {
+    "index": "index, trained rates",
+    "shrunk": "index, rates with a prior",
+    "forgetting": "index, rates that forget",
+    "fixed": "best fixed frequencies",
+    "greedy": "largest expected content",
+    "lambdacrawl": "LambdaCrawl, drawn",
+    "even": "LambdaCrawl's rates, even",
+    "nutch": "Nutch adaptive",
+    "entry": "entry frequency",
+    "robin": "round robin",
+    "oracle": "index, test-period rates",
+    "feed": "index that sees contents",
+}
+"""Policies that a page replays, by the names that figures and tables give them."""
 
 
 def load_trace(kind: str, path: str) -> Trace:

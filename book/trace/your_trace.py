@@ -31,6 +31,7 @@ from analysis.trace.policies import (
     lambdacrawl,
 )
 from analysis.trace.trace import DAY, HOUR, WEEK, Repair, Trace, publications, read_trace
+from book.trace.shared import LABELS
 from scorecard import (
     COLOURS,
     NONE,
@@ -41,19 +42,6 @@ from scorecard import (
     save_value,
     save_values,
 )
-
-LABELS = {
-    "index": "index, trained rates",
-    "shrunk": "index, rates with a prior",
-    "forgetting": "index, rates that forget",
-    "fixed": "best fixed frequencies",
-    "even": "LambdaCrawl's rates, even",
-    "nutch": "Nutch adaptive",
-    "entry": "entry frequency",
-    "robin": "round robin",
-    "oracle": "index, test-period rates",
-    "feed": "index that sees contents",
-}
 
 
 def read_own_trace(path: str) -> Trace:
