@@ -70,7 +70,7 @@ def exact_costs(
     Parameters
     ----------
     kernels, policies : sequence of str
-        Names of `generators.kernel_names()` and of `EXACT`.
+        Names of `instances.kernel_names()` and of `EXACT`.
     seed : int
         Root of the instances' streams; more instances leave the earlier ones as they were.
     instances, arms, states : int

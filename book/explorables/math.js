@@ -397,7 +397,7 @@
     return cost(high) < cost(low) ? high : low;
   };
 
-  // The controlled queue (analysis.robots.controlled): policy[q][r] says whether one more robot is
+  // The controlled queue (analysis.robots.control): policy[q][r] says whether one more robot is
   // started with q pages left and r active. Service rate 1.
 
   // Where each state of number q (N + 1) + r goes under a policy: pairs of a state and a rate.
