@@ -78,27 +78,19 @@ def test_too_many_ages_are_given_up():
         optimal_cycle(Sources([5.0, 3.0, 2.0], [1.0] * 3, [0.02] * 3), 1, max_states=30)
 
 
-def check_fast_and_slow(number):
+@pytest.mark.parametrize(
+    "numbers", [range(15), pytest.param(range(15, 568), marks=pytest.mark.slow)]
+)
+def test_fast_and_slow_sources_are_solved(numbers):
     """The gap closes up to rounding."""
-    sources = fast_and_slow(number)
-    found = optimal_cycle(sources, 1)
-    assert 0.0 <= found.gap <= 1e-11 * found.upper
-    assert found.states <= 200_000
-    assert found.upper <= relaxed_bound(sources, 1)[0] * (1 + 1e-12)
-    played = listed(found.crawls, len(sources))
-    assert (played.sum(axis=0) == 1).all()
-    assert schedule_reward(sources, played) == pytest.approx(found.average_reward, rel=1e-12)
-
-
-@pytest.mark.parametrize("number", range(15))
-def test_fast_and_slow_sources_are_solved(number):
-    check_fast_and_slow(number)
-
-
-@pytest.mark.slow
-def test_hundreds_of_fast_and_slow_are_solved():
-    for number in range(15, 568):
-        check_fast_and_slow(number)
+    for sources in map(fast_and_slow, numbers):
+        found = optimal_cycle(sources, 1)
+        assert 0.0 <= found.gap <= 1e-11 * found.upper
+        assert found.states <= 200_000
+        assert found.upper <= relaxed_bound(sources, 1)[0] * (1 + 1e-12)
+        played = listed(found.crawls, len(sources))
+        assert (played.sum(axis=0) == 1).all()
+        assert schedule_reward(sources, played) == pytest.approx(found.average_reward, rel=1e-12)
 
 
 def test_optimum_knows_costs_that_just_fit():

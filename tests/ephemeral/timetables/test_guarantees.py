@@ -55,13 +55,7 @@ def certify(ratio, eta):
     return count
 
 
-QUICK = (fmpq(2), fmpq(3, 2))
-
-
-@pytest.mark.parametrize(
-    "ratio",
-    [pytest.param(r, marks=[] if r in QUICK else pytest.mark.slow, id=str(r)) for r in CONSTANTS],
-)
+@pytest.mark.parametrize("ratio", list(CONSTANTS), ids=str)
 def test_constants_are_certified(ratio):
     digits = CONSTANTS[ratio]
     certify(ratio, arb(digits) + arb("2e-9"))
