@@ -12,6 +12,7 @@ import ast
 import difflib
 import shlex
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -115,6 +116,37 @@ def suggest_name(name: str, names: Iterable[str]) -> str:
 def split_choices(allowed: str) -> list[str]:
     """Return the choices of a range that is a set."""
     return [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
+
+
+def split_list(text: str) -> list[str] | None:
+    """Return the items of ``[a, b]``; None if the text is no list."""
+    text = text.strip()
+    if len(text) < 2 or text[0] != "[" or text[-1] != "]":
+        return None
+    inside = text[1:-1].strip()
+    return [item.strip(" \"'") for item in inside.split(",")] if inside else []
+
+
+def make_refusal(
+    name: str, kind: str, value: Any, allowed: str = "", ends: Mapping[str, Any] | None = None
+) -> ParameterError:
+    """Return the error for a value that is not of a type, or, given `allowed`, out of that range.
+
+    `ends`: values of the parameters that are ends of the range. A number is shown as it was typed,
+    a word in quotation marks.
+    """
+    shown = f"{value!r:.80}"
+    if isinstance(value, str) and "str" not in kind:
+        with suppress(ValueError):
+            float(value)
+            shown = shown.strip("'")
+    if not allowed:
+        return ParameterError(f"{name} must be of type {kind}, got {shown}")
+    is_choice = allowed[0] == "{" and isinstance(value, str)
+    near = suggest_name(value, split_choices(allowed)) if is_choice else ""
+    rule = "finite" if allowed == "any" else f"in {allowed}"
+    where = "".join(f", where {end} is {number!r}" for end, number in sorted((ends or {}).items()))
+    return ParameterError(f"{name} must be {rule}, got {shown}{near}{where}")
 
 
 def check_list(name: str, values: list[Any], default: list[Any]) -> None:

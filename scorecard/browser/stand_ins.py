@@ -26,7 +26,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from scorecard.files import ROOT
-from scorecard.values import ParameterError, check_list, split_choices, suggest_name
+from scorecard.values import check_list, make_refusal, split_choices, split_list
 
 #: File of the graph in the archive of the code: modules that a module imports, by its name.
 GRAPH = "imports.json"
@@ -237,54 +237,29 @@ def check_text(parameter: Mapping[str, Any], text: str, numbers: Mapping[str, An
     allowed.
     """
     name, kind, allowed = parameter["name"], parameter["type"], parameter["allowed"]
-    ends: list[str] = []
+    ends: set[str] = set()
     if allowed[:1] in "[(":
-        ends = sorted({*_NAME.findall(allowed)} - {"inf"})
+        ends = {*_NAME.findall(allowed)} - {"inf"}
         for end in ends:
             allowed = re.sub(rf"\b{end}\b", str(numbers[end]), allowed)
     is_list = kind.startswith("list")
-    items = _split_list(text) if is_list else [text]
+    items = split_list(text) if is_list else [text]
     if items is None:
-        raise ParameterError(f"{name} must be of type {kind}, got {_show(text, kind)}")
+        raise make_refusal(name, kind, text)
     values = []
     for item in items:
         value = _read(item, kind[5:-1] if is_list else kind)
         if value is None:
-            raise ParameterError(f"{name} must be of type {kind}, got {_show(text, kind)}")
+            raise make_refusal(name, kind, text)
         if not _is_allowed(value, allowed):
-            near = suggest_name(item, split_choices(allowed)) if allowed[0] == "{" else ""
-            rule = "finite" if allowed == "any" else f"in {allowed}"
-            message = f"{name} must be {rule}, got {_show(item, kind)}{near}"
-            named = [end for end in ends if end != "N"]
-            raise ParameterError(
-                message + "".join(f", where {end} is {numbers[end]!r}" for end in named)
+            raise make_refusal(
+                name, kind, item, allowed, {end: numbers[end] for end in ends if end != "N"}
             )
         values.append(value)
     if not is_list:
         return values[0]
     check_list(name, values, parameter["default"])
     return values
-
-
-def _show(text: str, kind: str) -> str:
-    """Return a text for a message; a number as it was typed, a word in quotation marks."""
-    if "str" not in kind:
-        try:
-            float(text)
-        except ValueError:
-            pass
-        else:
-            return text
-    return f"{text!r:.80}"
-
-
-def _split_list(text: str) -> list[str] | None:
-    """Return the items of ``[a, b]``; None if the text is no list."""
-    text = text.strip()
-    if not (text[:1] == "[" and text[-1:] == "]" and len(text) > 1):
-        return None
-    inside = text[1:-1].strip()
-    return [item.strip(" \"'") for item in inside.split(",")] if inside else []
 
 
 def _read(text: str, kind: str) -> Any:

@@ -50,8 +50,10 @@ from scorecard.values import (
     ParameterError,
     Relation,
     check_list,
+    make_refusal,
     read_texts,
     split_choices,
+    split_list,
     suggest_name,
 )
 
@@ -118,11 +120,11 @@ class Parameter:
         finite: Any = Annotated[bounded, Field(allow_inf_nan=False)]
         adapter: TypeAdapter[Any] = TypeAdapter(finite if base is float else bounded)
         is_list = self.type in LISTS
-        items = _split_list(value) if is_list else [value]
+        items: Any = [value]
+        if is_list:
+            items = split_list(value) if isinstance(value, str) else value
         if not isinstance(items, list):
-            raise ParameterError(
-                f"{self.name} must be of type {self.type}, got {self._show(value)}"
-            )
+            raise make_refusal(self.name, self.type, value)
         try:
             values = [
                 adapter.validate_strings(item)
@@ -132,38 +134,14 @@ class Parameter:
             ]
         except ValidationError as refused:
             (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
-            if error["type"] in _OUTSIDE:
-                wrong = error["input"]
-                choices = split_choices(allowed) if CHOICES.fullmatch(allowed) else []
-                near = suggest_name(wrong, choices) if isinstance(wrong, str) else ""
-                rule = "finite" if allowed == "any" else f"in {allowed}"
-                message = f"{self.name} must be {rule}, got {self._show(wrong)}{near}"
-                message += "".join(
-                    f", where {end} is {numbers[end]!r}" for end in sorted(self.ends - {ROWS})
-                )
-            else:
-                message = f"{self.name} must be of type {self.type}, got {self._show(value)}"
-            raise ParameterError(message) from None
+            if error["type"] not in _OUTSIDE:
+                raise make_refusal(self.name, self.type, value) from None
+            ends = {end: numbers[end] for end in self.ends - {ROWS}}
+            raise make_refusal(self.name, self.type, error["input"], allowed, ends) from None
         if not is_list:
             return values[0]
         check_list(self.name, values, self.default)
         return values
-
-    def _show(self, value: Any) -> str:
-        """Return a value for a message; a number as it was typed, a word in quotation marks."""
-        shown = f"{value!r:.80}"
-        try:
-            is_number = isinstance(value, str) and self.item_type != "str" and float(value)
-        except ValueError:
-            return shown
-        return shown if is_number is False else shown.strip("'")
-
-
-def _split_list(value: Any) -> Any:
-    """Return the items of a list that is typed as ``[a, b]``; any other value as it is."""
-    if not (isinstance(value, str) and value[:1] == "[" and value[-1:] == "]"):
-        return value
-    return [item.strip(" \"'") for item in value[1:-1].split(",")] if value[1:-1].strip() else []
 
 
 def _read_text(text: str, kind: type) -> Any:
