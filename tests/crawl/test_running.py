@@ -270,7 +270,7 @@ def crawl_and_kill(tmp_path, kills):
     rng = np.random.default_rng(0)
     with FeedServer(site) as server:
         write_sources(tmp_path / "sources.csv", site.sources, server.urls())
-        settings = some_settings(site, budget=4, epochs=epochs, policy="learned_index")
+        settings = some_settings(site, 4, epochs, "learned_index") | {"DOWNLOAD_TIMEOUT": 60.0}
         crawl_in_process(site, settings, folder=tmp_path / "whole", urls=server.urls())
         settings |= {
             "CRAWL_SOURCES": str(tmp_path / "sources.csv"),

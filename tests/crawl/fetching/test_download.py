@@ -101,7 +101,7 @@ def test_interrupt_ends_silent_crawl(tmp_path):
     settings = settings_of(tmp_path / "a", urls, DOWNLOAD_TIMEOUT=3600, CRAWL_EPOCHS=None)
     with child([settings]) as process:
         assert accepted.wait(200)
-        time.sleep(1.0)
+        time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         try:
             process.communicate(timeout=120)
