@@ -15,6 +15,7 @@ epochs and sources run at machine speed. `Rule` numbers the priorities that the 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,18 @@ class Rule(IntEnum):
     GREEDY = 4
     ROUND_ROBIN = 5
     TABLE = 6
+
+
+class Arms(NamedTuple):
+    """What the loop knows of N sources; shapes (N,), of a table's values (N, states)."""
+
+    decay: Floats
+    u_star: Floats
+    cost: Floats
+    lifetime: Floats  # periods after which content is worthless
+    observed: Bools  # whether the policy sees the content
+    table: Floats  # values of an index on a grid of states, of the rule TABLE
+    step: Floats  # between two states of that grid
 
 
 _series_of_h = njit(series_of_h)
@@ -101,33 +114,23 @@ def tabulated_index(row: Floats, step: float, cost: float, state: float) -> floa
 
 
 @njit
-def _priority(
-    rule: int,
-    i: int,
-    state: float,
-    age: int,
-    observed: bool,
-    decay: Floats,
-    h_decay: Floats,
-    u_star: Floats,
-    cost: Floats,
-    table: Floats,
-    step: Floats,
-) -> float:
-    """Priority of source i under a rule."""
+def _priority(rule: int, i: int, state: float, age: int, h_decay: float, arms: Arms) -> float:
+    """Priority of source i under a rule; `h_decay` is h of its decay rate."""
+    decay, u_star, cost = arms.decay[i], arms.u_star[i], arms.cost[i]
+    observed = arms.observed[i]
     if rule == Rule.GREEDY or (rule == Rule.MYOPIC and not observed):
-        return -np.expm1(-decay[i] * age) * u_star[i] / (1.0 if rule == Rule.GREEDY else cost[i])
+        return -np.expm1(-decay * age) * u_star / (1.0 if rule == Rule.GREEDY else cost)
     if rule == Rule.MYOPIC:
-        return state / cost[i]
+        return state / cost
     if not observed:
-        return relative_index_at_age(decay[i], h_decay[i], float(age)) * u_star[i] / cost[i]
+        return relative_index_at_age(decay, h_decay, float(age)) * u_star / cost
     if rule == Rule.TABLE:
-        return tabulated_index(table[i], step[i], cost[i], state)
-    share = state / u_star[i] if u_star[i] > 0.0 else 0.0
+        return tabulated_index(arms.table[i], arms.step[i], cost, state)
+    share = state / u_star if u_star > 0.0 else 0.0
     if rule == Rule.WHITTLE:
-        return relative_index(decay[i], h_decay[i], share) * u_star[i] / cost[i]
+        return relative_index(decay, h_decay, share) * u_star / cost
     if rule == Rule.THEOREM or rule == Rule.REMARK:
-        return printed_relative_index(decay[i], share, rule == Rule.REMARK) * u_star[i] / cost[i]
+        return printed_relative_index(decay, share, rule == Rule.REMARK) * u_star / cost
     raise ValueError("rule must be one of those of Rule that rank sources")
 
 
@@ -252,23 +255,22 @@ def advance(
 @njit
 def play(
     rule: int,
-    table: Floats,
-    step: Floats,
+    arms: Arms,
     content: Floats,
     start: Floats,
     age: Ints,
-    observed: Bools,
-    lifetime: Floats,
-    decay: Floats,
-    u_star: Floats,
-    cost: Floats,
     budget: int,
     rewards: Floats,
     crawls: Ints,
     warm_up: int,
 ) -> None:
-    """Play one rule against `content`, shape (horizon, N); count crawls after `warm_up`."""
+    """Play one rule against `content`, shape (horizon, N); count crawls after `warm_up`.
+
+    `start` is the content at epoch 0 and `age` the ages, shapes (N,); `rewards`, shape (horizon,),
+    and `crawls`, shape (N,), are written.
+    """
     horizon, size = content.shape
+    decay = arms.decay
     state, alpha, h_decay = np.empty(size), np.empty(size), np.empty(size)
     last_crawl = np.empty(size, np.int64)
     for i in range(size):
@@ -283,14 +285,11 @@ def play(
                 chosen[i] = (i - first) % size < budget
         else:
             for i in range(size):
-                priority[i] = _priority(
-                    rule, i, state[i], age[i], observed[i], decay, h_decay, u_star, cost, table,
-                    step,
-                )  # fmt: skip
+                priority[i] = _priority(rule, i, state[i], age[i], h_decay[i], arms)
             mark_top(priority, budget, work, chosen)
         if epoch >= warm_up:
             for i in range(size):
                 crawls[i] += chosen[i]
         rewards[epoch] = advance(
-            epoch, chosen, content, start, lifetime, alpha, state, age, last_crawl
+            epoch, chosen, content, start, arms.lifetime, alpha, state, age, last_crawl
         )

@@ -9,6 +9,7 @@ fewer sources are visited. Items are given source by source: those of source i a
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,17 +89,23 @@ def fade_known(
     last[arm] = hour
 
 
+class Forgetting(NamedTuple):
+    """A policy that estimates rates from counts that fade; arrays of shape (N,)."""
+
+    scale: Floats  # priority of a source of rate 1 at its row's 1
+    row: Ints  # of each source in the table
+    table: Floats  # (rows, ages): index at an age, per rate
+    memory: float  # hours after which a count weighs exp(-1)
+    shape: float  # of the gamma prior of a rate
+    rate: float
+    last: Floats  # hour of the last visit; this and the counts are written
+    items: Floats
+    hours: Floats
+
+
 @njit
 def follow_forgetting(
-    scale: Floats,
-    row: Ints,
-    table: Floats,
-    memory: float,
-    shape: float,
-    rate: float,
-    last: Floats,
-    items: Floats,
-    hours: Floats,
+    policy: Forgetting,
     budget: int,
     item: Ints,
     start: Ints,
@@ -108,26 +115,28 @@ def follow_forgetting(
     age: Ints,
 ) -> None:
     """Visit the sources of largest index at rates whose estimates every visit updates."""
+    scale, items, hours = policy.scale, policy.items, policy.hours
     size = age.size
     priority, work = np.empty(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
     weight = np.empty(size)
     for i in range(size):
-        weight[i] = (items[i] + shape) / (hours[i] + rate) * scale[i]
+        weight[i] = (items[i] + policy.shape) / (hours[i] + policy.rate) * scale[i]
     following = first_items(item, start, begin)
     for epoch in range(visits.shape[0]):
         for i in range(size):
-            priority[i] = weight[i] * table[row[i], age[i]]
+            priority[i] = weight[i] * policy.table[policy.row[i], age[i]]
         mark_top(priority, budget, work, chosen)
         _write(epoch, chosen, priority, -np.inf, visits, age)
         second = begin + epoch * period
         for column in range(budget):
             i = visits[epoch, column]
-            fade_known(i, second / 3600.0, memory, last, items, hours)
+            fade_known(i, second / 3600.0, policy.memory, policy.last, items, hours)
+            # An item weighs less the longer before the visit it was published.
             while following[i] < start[i + 1] and item[following[i]] <= second:
-                items[i] += np.exp((item[following[i]] - second) / (3600.0 * memory))
+                items[i] += np.exp((item[following[i]] - second) / (3600.0 * policy.memory))
                 following[i] += 1
-            weight[i] = (items[i] + shape) / (hours[i] + rate) * scale[i]
+            weight[i] = (items[i] + policy.shape) / (hours[i] + policy.rate) * scale[i]
 
 
 @njit

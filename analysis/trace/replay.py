@@ -307,11 +307,11 @@ def visits_of_learner(
         check_unit_costs(sources)
         oldest = int(counts.age.max()) + clock.horizon + 1
         _, row, table = priorities(WhittlePolicy(sources), oldest, len(sources))
-        kernels.follow_forgetting(
+        forgetting = kernels.Forgetting(
             policy.scale, row, table, policy.memory, policy.shape, policy.rate,
             counts.last.copy(), counts.items.copy(), counts.hours.copy(),
-            budget, *items, counts.age.copy(),
         )  # fmt: skip
+        kernels.follow_forgetting(forgetting, budget, *items, counts.age.copy())
     else:
         rule, constants, interval = _describe_rule(policy)
         kernels.follow_due(rule, constants, interval, policy.due.copy(), budget, *items)

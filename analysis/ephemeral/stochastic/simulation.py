@@ -42,7 +42,7 @@ from analysis.checks import (
 )
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals
-from analysis.ephemeral.kernels import Rule, advance, play
+from analysis.ephemeral.kernels import Arms, Rule, advance, play
 from analysis.ephemeral.policies import (
     POLICIES,
     Observation,
@@ -346,12 +346,14 @@ def simulate_random(
             crawls[arms] += epoch >= warm_up
     else:
         table = policy if isinstance(policy, IndexTable) else _no_table(sources)
+        arms = Arms(
+            sources.decay, sources.u_star, sources.cost, _check_lifetime(lifetime, sources),
+            _check_observed(observed, sources), table.values, table.step,
+        )  # fmt: skip
         play(
-            rule, table.values, table.step,
-            np.ascontiguousarray(np.asarray(content, dtype=np.float64).T),
+            rule, arms, np.ascontiguousarray(np.asarray(content, dtype=np.float64).T),
             initial_content(sources, initial_state), environment.observation.age,
-            _check_observed(observed, sources), _check_lifetime(lifetime, sources),
-            sources.decay, sources.u_star, sources.cost, budget, reward, crawls, warm_up,
+            budget, reward, crawls, warm_up,
         )  # fmt: skip
     return RandomRun(reward, crawls / (environment.horizon - warm_up), warm_up)
 
