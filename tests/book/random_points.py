@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from scorecard.running.notebooks import Notebook, Parameter, profile_parameters
-from scorecard.values import FILES
+from scorecard.values import FILES, split_choices
 
 #: Whole numbers are drawn up to so many times the quick profile's value, or up to the least that
 #: shows more than one of a kind.
@@ -92,8 +92,7 @@ def _scalar(
 ) -> Any:
     allowed = parameter.allowed
     if allowed.startswith("{"):
-        choices = [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
-        chosen = str(rng.choice(choices))
+        chosen = str(rng.choice(split_choices(allowed)))
         return {"int": int, "float": float}.get(kind, str)(chosen)
     if kind == "bool":
         return bool(rng.integers(2))

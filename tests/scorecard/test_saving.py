@@ -149,8 +149,9 @@ def test_a_malformed_id_is_refused(start_run, id):
         save(id=id)
 
 
-def test_an_id_is_used_once(start_run):
+def test_an_id_is_used_once(start_run, monkeypatch):
     """And remains free where the data of a figure are refused."""
+    monkeypatch.setattr("scorecard.saving.VARIANTS", {"svg": ()})
     start_run()
     for data in (pd.DataFrame(), {"x": []}, {}):
         with pytest.raises(ValueError, match="data of the figure"):

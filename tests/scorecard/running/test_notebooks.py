@@ -90,11 +90,6 @@ def test_line_declares_parameter(page):
     assert declared["tolerance"].description == "where iteration stops; for good"
 
 
-def test_the_defaults_pass_their_own_ranges(page):
-    resolved = page().resolve({})
-    assert resolved == {name: p.default for name, p in page().parameters.items()}
-
-
 @pytest.mark.parametrize(
     "line",
     [
