@@ -450,8 +450,8 @@ def rebuild(calendar: Calendar, epoch: int, theta: float, limits: Limits) -> Non
 
 
 @njit
-def extract(calendar: Calendar, wanted: NDArray[np.bool_], out: Entries, leave: bool) -> int:
-    """Copy the entries of the wanted numbers to `out`; remove them unless `leave` is true.
+def extract(calendar: Calendar, marked: NDArray[np.bool_], out: Entries, leave: bool) -> int:
+    """Copy the entries of the marked numbers to `out`; remove them unless `leave` is true.
 
     Returns the number of entries found.
     """
@@ -464,7 +464,7 @@ def extract(calendar: Calendar, wanted: NDArray[np.bool_], out: Entries, leave: 
                 block, j = calendar.link[block], 0
                 continue
             slot = np.int64(block) * BLOCK + j
-            if not wanted[calendar.pool[slot].number]:
+            if not marked[calendar.pool[slot].number]:
                 j += 1
                 continue
             out[count] = calendar.pool[slot]

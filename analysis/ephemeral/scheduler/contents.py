@@ -73,7 +73,7 @@ class _ContentScheduler:
         self._cost = sources.cost[:1] if uniform else sources.cost
         self._cheapest = float(self._cost.min())
         self._level = np.full(len(sources), np.inf)  # content at the threshold
-        self._found = np.empty(len(sources), np.int32)  # room for the candidates
+        self._room = np.empty(len(sources), np.int32)  # room for the candidates
         self._margin = 0.005
         self._cuts: deque[float] = deque(maxlen=MEMORY)
 
@@ -103,7 +103,7 @@ class _ContentScheduler:
     ) -> tuple[NDArray[np.int64], float]:
         rank, sources = np.empty(candidates.size), self.sources
         content = self._contents(candidates)
-        rank_found(candidates, content, sources.u_star, sources.decay, sources.cost, rank)
+        rank_candidates(candidates, content, sources.u_star, sources.decay, sources.cost, rank)
         choice = choose(budget, candidates, rank, self._cost)
         return candidates[choice.taken(candidates, rank)].astype(np.int64), choice.cut
 
@@ -159,11 +159,11 @@ class ObservedScheduler(_ContentScheduler):
         added = check_array("arrived", arrived, 0)
         if added.shape != self.state.shape:
             raise ValueError(f"arrived must have shape {self.state.shape}, got {added.shape}")
-        numbers = self._select(self._found[: self._candidates], budget)
+        numbers = self._select(self._room[: self._candidates], budget)
         rewards = self.state[numbers]
         self.state[numbers] = 0.0
         alpha = self.sources.alpha
-        self._candidates = advance(self.state, alpha, added, self._level, self._found)
+        self._candidates = advance(self.state, alpha, added, self._level, self._room)
         return numbers, rewards
 
     def _contents(self, candidates: NDArray[np.int32]) -> Floats:
@@ -174,7 +174,7 @@ class DueHeap(NamedTuple):
     """Expected contents, and a heap of the epochs at which they fall due; arrays of shape (N,).
 
     `worth` is Y at the epoch `at`, and `steady` what it moves towards; `heap` has the sources in
-    the order of a heap by `due`, and `place` where each stands in it.
+    the order of a heap by `due`, and `position` where each stands in it.
     """
 
     decay: Floats
@@ -183,7 +183,7 @@ class DueHeap(NamedTuple):
     at: Ints
     due: Ints
     heap: Ints
-    place: Ints
+    position: Ints
 
 
 @brief
@@ -313,8 +313,8 @@ class PingedScheduler(_ContentScheduler):
         """
         budget = self.budget if budget is None else budget
         budget = check_number("budget", budget, 0, high_open=True)
-        count = find_due(self.epoch, self._level, self._heap, self._found, self._stack)
-        numbers = self._select(np.sort(self._found[:count]), budget)
+        count = find_due(self.epoch, self._level, self._heap, self._room, self._stack)
+        numbers = self._select(np.sort(self._room[:count]), budget)
         worth = self._worth_of(numbers)
         empty(numbers, self.epoch, self._level, self._last, self._heap)
         self.epoch += 1
@@ -416,7 +416,7 @@ class PingedScheduler(_ContentScheduler):
         set_due(self.epoch, self._level, self._heap)
         # A sorted array is a heap.
         self._heap.heap[:] = np.argsort(self._heap.due, kind="stable")
-        self._heap.place[self._heap.heap] = np.arange(len(self))
+        self._heap.position[self._heap.heap] = np.arange(len(self))
 
 
 def content_at_index(sources: Sources, index: float) -> Floats:
@@ -435,7 +435,7 @@ def content_at_index(sources: Sources, index: float) -> Floats:
 
 
 @njit
-def rank_found(
+def rank_candidates(
     candidates: NDArray[np.int32],
     state: Floats,
     u_star: Floats,
@@ -490,22 +490,22 @@ def due_epoch(epoch: int, level: float, heap: DueHeap, i: int, worth: float) -> 
 @njit
 def move_up(heap: DueHeap, i: int) -> None:
     """Move a source up the heap to where it belongs."""
-    order, at = heap.heap, heap.place[i]
+    order, at = heap.heap, heap.position[i]
     while at > 0:
         above = (at - 1) // 2
         if heap.due[order[above]] <= heap.due[i]:
             break
         order[at] = order[above]
-        heap.place[order[at]] = at
+        heap.position[order[at]] = at
         at = above
     order[at] = i
-    heap.place[i] = at
+    heap.position[i] = at
 
 
 @njit
 def move_down(heap: DueHeap, i: int) -> None:
     """Move a source down the heap to where it belongs."""
-    order, at = heap.heap, heap.place[i]
+    order, at = heap.heap, heap.position[i]
     while True:
         below = 2 * at + 1
         if below >= order.size:
@@ -515,10 +515,10 @@ def move_down(heap: DueHeap, i: int) -> None:
         if heap.due[order[below]] >= heap.due[i]:
             break
         order[at] = order[below]
-        heap.place[order[at]] = at
+        heap.position[order[at]] = at
         at = below
     order[at] = i
-    heap.place[i] = at
+    heap.position[i] = at
 
 
 @njit

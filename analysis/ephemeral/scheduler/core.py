@@ -497,12 +497,12 @@ class Scheduler:
         """Count the marginal Whittle index of this epoch; return the next price if it is time."""
         if self._marginal is None or not 0 <= cut < epoch_kernel.OVERDUE:
             return None
-        places = epoch_kernel.find_marginal(self._ranked.number, self._ranked.rank, cut, tie)
-        if min(places) < 0:
+        positions = epoch_kernel.find_marginal(self._ranked.number, self._ranked.rank, cut, tie)
+        if min(positions) < 0:
             return None
         calendar = self._register.calendar
         total, count = self._marginal
-        total += sum(epoch_kernel.whittle_at(calendar, self.epoch, place) for place in places) / 2
+        total += sum(epoch_kernel.whittle_at(calendar, self.epoch, at) for at in positions) / 2
         self._marginal = total, count + 1
         if count + 1 < TUNED_EVERY:
             return None

@@ -87,8 +87,8 @@ def rank_bucket(
             numbers[j] = entry.number
             waiting |= entry.last + entry.due > epoch
         for j in range(size):
-            index, there = shares(decay[j], bend_of(decay[j]), age[j])
-            ranks[j], contents[j] = limit[j] * index, limit[j] * there
+            index, content_share = shares(decay[j], bend_of(decay[j]), age[j])
+            ranks[j], contents[j] = limit[j] * index, limit[j] * content_share
         if goal.size:
             for j in range(size):
                 ranks[j] = worth(limit[j], decay[j], goal[numbers[j]], price, age[j])
@@ -169,14 +169,14 @@ def find_marginal(number: Ints, rank: Floats, cut: float, tie: int) -> tuple[int
 
 
 @njit
-def whittle_at(calendar: Calendar, epoch: int, place: int) -> float:
-    """Return the Whittle index of the entry at a place of the epoch's bucket."""
+def whittle_at(calendar: Calendar, epoch: int, position: int) -> float:
+    """Return the Whittle index of the entry at a position in the epoch's bucket."""
     bucket = epoch & (RING - 1)
     block, size = calendar.head[bucket], calendar.fill[bucket]
-    while place >= size:
-        place -= size
+    while position >= size:
+        position -= size
         block, size = calendar.link[block], BLOCK
-    entry = calendar.pool[np.int64(block) * BLOCK + place]
+    entry = calendar.pool[np.int64(block) * BLOCK + position]
     decay = np.float64(entry.decay)
     index = shares(decay, bend_of(decay), float(epoch - entry.last))[0]
     return np.float64(entry.limit) * index

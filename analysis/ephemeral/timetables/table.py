@@ -552,12 +552,12 @@ def timetable(
 def _on_hosts(sources: Sources, budget: int, hosts: Sequence[Hashable], host_gap: int) -> Timetable:
     """Return a timetable of powers of two in which crawls of a host lie apart."""
     number = number_hosts(hosts, len(sources))
-    price, known = prices(sources, budget, number, host_gap)
-    bound = bound_with_hosts(sources, budget, price, known)
-    source, gap, phase, channel = place_on_hosts(sources, budget, price, known)
+    price, priced = prices(sources, budget, number, host_gap)
+    bound = bound_with_hosts(sources, budget, price, priced)
+    source, gap, phase, channel = place_on_hosts(sources, budget, price, priced)
     limits = np.ones(len(sources)), np.full(len(sources), np.inf)
     grid = f"powers of two, crawls of a host {host_gap} epochs apart"
     earned = reward_of_entries(sources, source, gap, phase)
     return Timetable(
-        sources, budget, source, gap, phase, channel, earned, bound, price, *limits, grid, known
+        sources, budget, source, gap, phase, channel, earned, bound, price, *limits, grid, priced
     )
