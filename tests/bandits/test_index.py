@@ -180,9 +180,9 @@ def compare_with_package(count):
 
 
 def test_index_is_that_of_markovianbandit():
-    tally = compare_with_package(300)
-    assert tally["index"] > 200
-    assert tally["not indexable"] >= 3
+    tally = compare_with_package(200)
+    assert tally["index"] > 130
+    assert tally["not indexable"] >= 2
 
 
 @pytest.mark.slow

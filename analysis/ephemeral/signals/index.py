@@ -1,4 +1,4 @@
-"""The index of a source with unreliable pings: closed form, bounds, and lattice.
+"""The index of a source with unreliable pings: closed form and lattice.
 
 With alpha = exp(-mu T), q = 1 - exp(-psi T) and A_s = u* (1 - r) (1 - alpha^s), the expected worth
 without a ping s epochs after a crawl, the index at expected worth y is, while one ping carries
