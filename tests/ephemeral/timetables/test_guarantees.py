@@ -69,24 +69,6 @@ def test_less_than_the_constant_is_false(ratio):
         certify(ratio, arb(CONSTANTS[ratio]) - arb("2e-9"))
 
 
-def test_concave_loss_is_a_sixth():
-    """X(k) = min(k, sqrt(2) p), worth that ends at a deadline, attains 3 - 2 sqrt 2."""
-    worst = 0.0
-    for p in (64, 128, 1024):
-        deadline = round(np.sqrt(2) * p)
-        chord = (p * (2 * p - deadline) + deadline * (deadline - p)) / p
-        worst = max(worst, 1 - chord / deadline)
-    assert worst == pytest.approx(3 - 2 * np.sqrt(2), abs=1e-6)
-    rng = np.random.default_rng(0)
-    for _ in range(300):  # random concave contents, not decreasing
-        steps = np.sort(rng.exponential(1, 65) ** rng.choice([1, 6]))[::-1]
-        content = np.concatenate([[0], np.cumsum(steps)])
-        for p in (1, 2, 4, 8, 16, 32):
-            g = np.arange(p, 2 * p + 1)
-            chord = content[p] + (content[2 * p] - content[p]) * (g - p) / p
-            assert (1 - chord / content[g]).max() <= 3 - 2 * np.sqrt(2) + 1e-12
-
-
 def test_loss_is_quadratic_in_ratio():
     ratios = np.array([1.01, 1.05, 1.2, 1.5, 2.0, 3.0, 6.0])
     losses = np.array([chord_loss(r) for r in ratios])

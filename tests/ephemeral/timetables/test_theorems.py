@@ -215,25 +215,6 @@ def test_smaller_price_is_beaten():
         assert bound * (1 - 1e-6) < earned
 
 
-def test_constant_gaps_earn_their_mean():
-    """A random pattern of arrivals, repeated, from a random place in it: all places tried."""
-    rng = np.random.default_rng(6)
-    off = 0
-    for _ in range(1000):
-        decay, gap, period = 10 ** rng.uniform(-2, 1), int(rng.integers(1, 9)), 12
-        pattern = rng.exponential(1, period) * (rng.random(period) < 0.4)
-        ages = np.arange(gap)
-        found = [
-            (pattern[(place - ages) % period] * np.exp(-decay * ages)).sum()
-            for place in range(period)
-        ]
-        mean = pattern.mean() * np.exp(-decay * ages).sum()
-        assert np.mean(found) == pytest.approx(mean, rel=1e-12, abs=1e-300)
-        # A place that is not random: the crawls fall on the same ones for ever.
-        off += not np.isclose(np.mean(found[:: max(1, np.gcd(gap, period))]), mean)
-    assert off > 300
-
-
 def check_base(seed):
     """The better of bases 2 and 3 on a set of slow sources, by HiGHS on all whole gaps."""
     rng = np.random.default_rng([14, seed])
@@ -346,15 +327,3 @@ def test_dependent_sources_break_bound():
     rng = np.random.default_rng(1)
     assert reward_of_following(pair, 1, 100_000, rng) > 1.5 * bound
     assert reward_of_following(pair, None, 100_000, rng) < bound
-
-
-def test_predictable_arrivals_break_bound():
-    """Items at all even or at all odd epochs, a coin for each source, worth something at once."""
-    rng = np.random.default_rng(2)
-    sets, epochs = 400, 200
-    earned = 0
-    for parities in rng.integers(2, size=(sets, 2)):
-        known = {0: parities[0], 1: parities[1]}  # after an epoch at each
-        for epoch in range(2, epochs):
-            earned += any(parity == epoch % 2 for parity in known.values())
-    assert earned / (sets * epochs) > 0.7  # a crawl finds an item half of the time: bound 0.5
