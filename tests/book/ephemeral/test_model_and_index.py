@@ -403,13 +403,12 @@ def test_verdicts_of_the_document(true):
     holds = ("A-r-case1", "A-r-state-space", "A-r-gain-least", "A-r-vbar-dp", "A-r-T-one")
     holds += ("A-r-V-explicit", "A-r-lem5", "A-s-thm-indexable")
     assert {found[id] for id in holds} == {"holds"}
-    under = ("A-r-eq13", "A-r-eq14", "A-s-eq7-cost", "A-r-eq7-of-eq6", "A-r-unit-costs")
-    assert {found[id] for id in under} == {"holds under"}
-    under = ("A-r-interval", "A-r-lem5-proof", "A-s-curse", "A-s-proof-threshold")
-    assert {found[id] for id in under} == {"holds under"}
-    under = ("A-r-reward", "A-s-reward", "A-s-eq8-of-eq7", "A-r-remark-form", "A-s-thm")
-    assert {found[id] for id in under} == {"holds under"}
-    under = ("A-r-eq9", "A-s-eq7", "A-s-eq9-10", "A-r-abs-curse", "A-r-abs-simple")
+    under = {
+        "A-r-eq13", "A-r-eq14", "A-s-eq7-cost", "A-r-eq7-of-eq6", "A-r-unit-costs",
+        "A-r-interval", "A-r-lem5-proof", "A-s-curse", "A-s-proof-threshold", "A-r-reward",
+        "A-s-reward", "A-s-eq8-of-eq7", "A-r-remark-form", "A-s-thm", "A-r-eq9",
+        "A-s-eq7", "A-s-eq9-10", "A-r-abs-curse", "A-r-abs-simple",
+    }  # fmt: skip
     assert {found[id] for id in under} == {"holds under"}
 
 
