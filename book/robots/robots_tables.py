@@ -37,7 +37,7 @@ from scorecard import (
     save_value,
 )
 from scorecard.prints import printed_number, printed_rows
-from scorecard.verdicts import judge
+from scorecard.verdicts import add_words, judge
 
 #: The reference state with which the counts of the draft come out (two others count the same).
 REFERENCE = (1, 1, 1)
@@ -287,7 +287,7 @@ def saves_more_uncapped(results: Results) -> bool:
 def save_counts(claims: list[Claim]) -> None:
     """Count the cells of both tables by their verdict, for the prose."""
     cells = [claim for claim in claims if claim.id.startswith(("D-t1-0", "D-t2-0"))]
-    verdicts = [judge(printed_rows()[claim.id], claim).verdict for claim in cells]
+    verdicts = [judge(printed_rows()[claim.id], add_words(claim)).verdict for claim in cells]
     save_value("robots-tables-cells", len(cells))
     save_value("robots-tables-plain", verdicts.count("matches"))
     save_value("robots-tables-under", verdicts.count("matches under"))

@@ -54,7 +54,7 @@ def test_cells_match_under_assumptions(monkeypatch):
     assert said["D-mu05"] == "does not hold"
 
 
-def test_misprints_explained_by_neighbours():
+def test_misprints_explained_by_neighbours(monkeypatch):
     keys = [("t2", "0.05", "10", "1.2"), ("t2", "0.05", "10", "2.4"), ("t1", "0.05", "10", "2.4")]
     rows = {
         key: (page.solve_table_1_row if key[0] == "t1" else page.solve_table_2_row)(
@@ -68,6 +68,10 @@ def test_misprints_explained_by_neighbours():
     for key in keys[:2]:
         assert said[page.cell_id(key, "C_d")] == "explained"
         assert said[page.cell_id(key, "N_s")] == "matches"
+    counted: dict[str, int] = {}
+    monkeypatch.setattr(page, "save_value", counted.__setitem__)
+    page.save_counts(page.claims(found))
+    assert counted["robots-tables-explained"] == 2
     wrong = {key: page.solve_table_2_row(0.05, 10, 1.8) for key in page.MISPRINTED}
     said = verdicts(page.claims(replace(found, rows=rows | wrong)))
     assert {said[page.cell_id(key, "C_d")] for key in keys[:2]} == {"differs"}
