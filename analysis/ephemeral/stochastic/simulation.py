@@ -346,12 +346,12 @@ def simulate_random(
             crawls[arms] += epoch >= warm_up
     else:
         table = policy if isinstance(policy, IndexTable) else _no_table(sources)
-        arms = Arms(
+        columns = Arms(
             sources.decay, sources.u_star, sources.cost, _check_lifetime(lifetime, sources),
             _check_observed(observed, sources), table.values, table.step,
         )  # fmt: skip
         play(
-            rule, arms, np.ascontiguousarray(np.asarray(content, dtype=np.float64).T),
+            rule, columns, np.ascontiguousarray(np.asarray(content, dtype=np.float64).T),
             initial_content(sources, initial_state), environment.observation.age,
             budget, reward, crawls, warm_up,
         )  # fmt: skip
