@@ -16,12 +16,10 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from signal import SIGKILL
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-import distributed
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -36,7 +34,6 @@ from analysis.ephemeral.scheduler import MEASURED
 from analysis.ephemeral.scheduler.calendar import shares
 from analysis.ephemeral.scheduler.contents import ObservedScheduler, PingedScheduler
 from analysis.ephemeral.scheduler.core import Scheduler, scheduler_from_parquet
-from analysis.ephemeral.scheduler.partition import Cluster, PartitionedScheduler
 from analysis.ephemeral.scheduler.register import spread_ages
 from benchmarks._timing import best, row
 
@@ -57,7 +54,6 @@ def rows() -> Iterator[dict[str, Any]]:
     yield rounded_row(N // 10, 200)
     yield large_row(LARGE)
     yield loading_row(N // 10)
-    yield cluster_row(N // 10)
     yield ping_row(N // 10)
     yield lagrangian_row(N)
 
@@ -256,57 +252,6 @@ def loading_row(count: int) -> dict[str, Any]:
         ours, _ = best(lambda: Sources.from_csv(path), 3)
         theirs, _ = best(lambda: pd.read_csv(path), 3)
     return row("Sources.from_csv", ours, "pandas.read_csv, no checks", theirs, f"N = {count:.0e}")
-
-
-def cluster_row(count: int, epochs: int = 60, save_every: int = 16) -> dict[str, Any]:
-    """Run four parts in two processes and in this one, and end one of the processes.
-
-    Until then the crawls are held against each other; afterwards what they earn, at the ages that
-    the sources really have, not at those that a part believes which has forgotten crawls.
-    """
-    rng = np.random.default_rng(3)
-    sources, budget = lognormal_sources(count, rng), count // CRAWLED
-    model = sources, rng.integers(0, 4, count), budget, spread_ages(sources, budget, rng)
-    with (
-        TemporaryDirectory() as folder,
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as two,
-        distributed.Client(two) as client,
-    ):
-        there = PartitionedScheduler(*model, place=Cluster(client, folder, save_every=save_every))
-        crawlers = [PartitionedScheduler(*model), there]
-        ages = [np.array(model[-1]) for _ in crawlers]
-        times: list[list[float]] = [[], []]
-        equal, earned = 0, np.zeros(2)
-        for epoch in range(epochs + 8 * save_every):
-            if epoch == epochs:
-                os.kill(client.run(os.getpid)[there.machines.worker(0)], SIGKILL)
-            crawls = []
-            for crawler, age, taken in zip(crawlers, ages, times, strict=True):
-                start = perf_counter()
-                crawls.append(np.sort(crawler.crawl()[0]))
-                taken.append(perf_counter() - start)
-                age += 1
-            if epoch < epochs:
-                equal += np.array_equal(*crawls)
-            else:
-                rewards = [
-                    (sources.u_star[own] * -np.expm1(-sources.decay[own] * (age[own] - 1))).sum()
-                    for own, age in zip(crawls, ages, strict=True)
-                ]
-                earned += rewards
-            for own, age in zip(crawls, ages, strict=True):
-                age[own] = 1
-        lost = there.machines.losses
-    spent, less = sum(part.spent for part in lost), 1 - earned[1] / earned[0]
-    note = (
-        f"N = {count:.0e}, 4 parts; same sources crawled in {equal} of {epochs} epochs; then a "
-        f"process ended: {len(lost)} parts forgot {lost[0].epochs} epochs, {spent:.0f} crawls, and "
-        f"all earned {less:.1e} less in the {8 * save_every} epochs that follow"
-    )
-    one, both = (min(taken[epochs // 2 : epochs]) for taken in times)
-    return row(
-        "epoch of parts on two processes of a Dask cluster", both, "parts in one process", one, note
-    )
 
 
 def lagrangian_row(count: int, settle: int = 100, rounds: int = 6) -> dict[str, Any]:

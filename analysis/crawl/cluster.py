@@ -12,10 +12,9 @@ Two things can differ from a single process: a policy that learns fits its prior
 one process alone; and the first redirect to a host of another process fails, after which the two
 hosts belong to one process.
 
-The processes are actors on the workers of a Dask cluster, as in
-`analysis.ephemeral.scheduler.partition`. If a worker dies, its process restarts on another one,
-from its ``JOBDIR`` and with its share of the epoch: items are delivered at least once, as by a
-single process.
+The processes are actors on the workers of a Dask cluster. If a worker dies, its process restarts on
+another one, from its ``JOBDIR`` and with its share of the epoch: items are delivered at least once,
+as by a single process.
 """
 
 from __future__ import annotations
@@ -46,11 +45,13 @@ from analysis.crawl.frontier.state import HostState, SourceState
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.settings import crawl_settings, file_version, read_sources
 from analysis.crawl.store import began_before
-from analysis.ephemeral.scheduler.partition import Actors
+from analysis.sweep import RETRIES, WorkerLost
 
 FILE = "cluster.json"
 POLL = 0.05
 """Seconds between two checks, in virtual time, whether an epoch has ended."""
+ANSWER_POLL = 0.5
+"""Seconds between two checks that the worker of an unanswered call is alive."""
 
 logger = logging.getLogger(__name__)
 
@@ -574,6 +575,82 @@ class CrawlCluster:
 
     def _list_of(self, part: int) -> Path:
         return self.folder / f"part-{part}.csv"
+
+
+class Actors:
+    """One actor a part, spread over the workers of a cluster and restarted when a worker dies.
+
+    A part may wait `patience` seconds for a worker. WorkerLost if the cluster has no worker; from
+    calls if a part cannot be restarted.
+    """
+
+    def __init__(self, client: Any, count: int, patience: float) -> None:
+        self._client, self._patience = client, patience
+        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise WorkerLost("the cluster has no worker to start on")
+        self._futures = [self._begin(p, [workers[p % len(workers)]]) for p in range(count)]
+
+    def actor(self, part: int) -> tuple[Any, ...]:
+        """Return the class of a part's actor and the arguments to start or restart it with."""
+        raise NotImplementedError
+
+    def on_restart(self, part: int) -> None:
+        """Record that a lost part was restarted; does nothing here."""
+
+    def call_all(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+        """Call a method of every part at once and wait for all answers, none of which is None."""
+        calls = [self._call(part, method, given) for part, given in enumerate(arguments)]
+        return [
+            self._answer(part, call, method, given)
+            for part, (call, given) in enumerate(zip(calls, arguments, strict=True))
+        ]
+
+    def call_one(self, part: int, method: str, *arguments: Any) -> Any:
+        """Call a method of one part and wait for the answer, which is not None."""
+        return self._answer(part, self._call(part, method, arguments), method, arguments)
+
+    def worker(self, part: int) -> str:
+        """Return the address of the worker that a part runs on."""
+        where = self._client.who_has([self._futures[part]])
+        return str(where[self._futures[part].key][0])
+
+    def _begin(self, part: int, workers: list[str] | None = None) -> Any:
+        """Start or restart a part, on one of these workers if possible, else on any."""
+        submit: Callable[..., Any] = self._client.submit
+        where = {"workers": workers, "allow_other_workers": True} if workers else {}
+        return submit(*self.actor(part), actor=True, pure=False, **where)
+
+    def _call(self, part: int, method: str, arguments: tuple[Any, ...]) -> Any:
+        """Return the future answer of a part; None if the part is lost."""
+        try:
+            actor = self._futures[part].result(timeout=self._patience)
+            return getattr(actor, method)(*arguments)
+        except (OSError, RuntimeError):  # raised by an actor whose worker has died
+            return None
+
+    def _answer(self, part: int, call: Any, method: str, arguments: tuple[Any, ...]) -> Any:
+        """Wait for an answer; if the part is lost, restart it and call it again."""
+        for _ in range(RETRIES):
+            if (answer := self._wait(part, call)) is not None:
+                return answer
+            self._futures[part].cancel()
+            self._futures[part] = self._begin(part)
+            self.on_restart(part)
+            call = self._call(part, method, arguments)
+        raise WorkerLost(f"part {part} could not be restarted in {RETRIES} trials")
+
+    def _wait(self, part: int, call: Any) -> Any:
+        """Return the answer of a part; None if it is lost."""
+        while call is not None:
+            try:
+                return call.result(timeout=ANSWER_POLL)
+            except TimeoutError:
+                if self._futures[part].status not in ("pending", "finished"):
+                    return None
+            except OSError:
+                return None
+        return None
 
 
 class FetchingParts(Actors):

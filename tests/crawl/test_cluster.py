@@ -3,6 +3,9 @@
 import json
 import os
 import signal
+from contextlib import contextmanager
+from fractions import Fraction
+from io import FileIO
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -11,6 +14,7 @@ from scrapy.crawler import Crawler
 
 from analysis.crawl import FeedServer, Frontier, IndexPolicy, ListingIndex, TurnPolicy
 from analysis.crawl.cluster import (
+    Actors,
     CrawlCluster,
     FetchingPart,
     FetchingParts,
@@ -29,6 +33,7 @@ from analysis.crawl.local.transport import (
     write_sources,
 )
 from analysis.crawl.scheduler import FeedSpider
+from analysis.sweep import WorkerLost
 
 from .support import POLICY, crawl_log, some_site, some_sources
 
@@ -359,3 +364,64 @@ def crawl_by_four_processes(tmp_path, size, hosts, budget, epochs):
         for item in map(json.loads, path.read_text().splitlines())
     ]
     assert len(set(items)) == sum(row.items for some in found for row in some)
+
+
+class Numbers(Actors):
+    """Parts whose actors are numbers, which every worker can import."""
+
+    def __init__(self, client):
+        self.restarted = []
+        super().__init__(client, 3, patience=60.0)
+
+    def actor(self, part):
+        return Fraction, part
+
+    def on_restart(self, part):
+        self.restarted.append(part)
+
+    def ask_all(self):
+        return self.call_all("limit_denominator", [()] * 3)
+
+
+@contextmanager
+def connect(workers, **options):
+    distributed = pytest.importorskip("distributed")
+    options = {"threads_per_worker": 1, "dashboard_address": None, **options}
+    with (
+        distributed.LocalCluster(n_workers=workers, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.sampled
+@pytest.mark.process
+def test_lost_actor_is_restarted_and_called_again():
+    with connect(2) as client:
+        numbers = Numbers(client)
+        assert numbers.ask_all() == [0, 1, 2]
+        dying = numbers.worker(0)
+        lost = [part for part in range(3) if numbers.worker(part) == dying]
+        assert 0 < len(lost) < 3
+        os.kill(client.run(os.getpid)[dying], signal.SIGKILL)
+        assert numbers.ask_all() == [0, 1, 2]
+        assert numbers.restarted == lost
+
+
+@pytest.mark.process
+def test_actor_that_cannot_start_is_given_up():
+    def gone():
+        raise OSError("the worker is gone")
+
+    with connect(1, processes=False) as client:
+        numbers = Numbers(client)
+        numbers.actor = lambda part: (FileIO, "no such file")
+        numbers._futures[1] = client.submit(gone)
+        with pytest.raises(WorkerLost, match="part 1"):
+            numbers.call_one(1, "limit_denominator")
+
+
+@pytest.mark.process
+def test_cluster_without_workers_is_refused():
+    with connect(0, processes=False) as client, pytest.raises(WorkerLost, match="no worker"):
+        Numbers(client)
