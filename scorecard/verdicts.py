@@ -190,7 +190,7 @@ def _judge_number(row: Printed, claim: Claim) -> Judgement:
     if verdict == "differs" and claim.explained is not None:
         _require(row, claim.because, "because")
         if claim.independent is None:
-            raise RecordError(f"{row.id}: to be explained it needs its value by a second method")
+            raise RecordError(f"{row.id}: explained rows need `independent`, a second value")
         _, half = _read_number(row, ends[0])
         if len(values) > 1 or abs(values[0] - claim.independent) > half:
             reason = f"the value is {claim.independent} by a second method"
@@ -445,7 +445,7 @@ def _parse_entry(where: str, id: str, page: str, fields: Any) -> Entry:
         if name not in WORDS:
             raise ValueError(f"{where}: a field must be one of {WORDS}, got {name!r}")
         if isinstance(text, dict) and not text.keys() <= {"holds", "fails"}:
-            raise ValueError(f"{where}: texts are told apart as holds and fails, got {[*text]}")
+            raise ValueError(f"{where}: keys must be holds and fails, got {[*text]}")
         for template in text.values() if isinstance(text, dict) and text else [text]:
             _check_template(where, template)
     if not fields and not assumes:

@@ -173,7 +173,7 @@ def _solve(arm: Arm, discount: float, subsidy: float, initial: int) -> tuple[flo
 
 
 def _solve_one_class(arm: Arm, rewards: Floats) -> tuple[float, float, Floats] | None:
-    """Return what `_solve` does, by Howard's iteration on dense matrices; None if it finds no end.
+    """Solve as `_solve` does, by Howard's iteration on dense matrices; None without convergence.
 
     Its policies must have one closed class each. What it returns solves the optimality equation, so
     that no policy earns more from any state, whatever classes that policy has.

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "run":
         return _run(options)
     if options.command in ("status", "ask"):
-        return _look(options)
+        return _show_status(options)
     if options.command == "cluster":
         return _crawl_on_cluster(options)
     try:
@@ -95,7 +95,7 @@ def _run(options: argparse.Namespace) -> int:
         return 130
 
 
-def _look(options: argparse.Namespace) -> int:
+def _show_status(options: argparse.Namespace) -> int:
     """Show the progress of a crawl, or make sources available again."""
     from analysis.crawl.progress import (
         Progress,
@@ -110,7 +110,7 @@ def _look(options: argparse.Namespace) -> int:
     try:
         if options.command == "ask":
             ask_again(options.folder, options.urls)
-            print(f"asked for again from the next round on: {', '.join(options.urls)}")
+            print(f"refetched from the next round on: {', '.join(options.urls)}")
             return 0
         feeds = read_feeds(options.folder)
         progress = None if feeds else Progress.read(options.folder)

@@ -23,7 +23,7 @@ class SteadyClock:
         """Return the time."""
         return self._zero + time.clock_gettime(STEADY)
 
-    def ahead(self) -> float:
+    def compute_offset(self) -> float:
         """Return the seconds by which the clock of the machine is ahead of this one."""
         return time.time() - self.now()
 

@@ -58,7 +58,7 @@ logger = logging.getLogger(__name__)
 # Assignment of hosts to processes, and division of the budget among the processes.
 
 
-def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
+def count_accepted_offers(offers: Sequence[ArrayLike], budget: int) -> list[int]:
     """Return how many of the overall largest offers belong to each part.
 
     Parameters
@@ -81,7 +81,7 @@ def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
 
     Examples
     --------
-    >>> share([[5.0, 1.0], [4.0, 3.0, 2.0]], 3)
+    >>> count_accepted_offers([[5.0, 1.0], [4.0, 3.0, 2.0]], 3)
     [1, 2]
     """
     budget = check_whole("budget", budget, 0)
@@ -213,7 +213,7 @@ class PartScheduler(EpochScheduler):
             self._wake()
         return True
 
-    def over(self) -> bool:
+    def has_epoch_ended(self) -> bool:
         """Return whether the epoch has ended."""
         self._settle_scraped()
         self._wake()
@@ -366,7 +366,7 @@ class FetchingPart:
     end_epoch = partialmethod(_call, "end_epoch")
     offers = partialmethod(_call, "offers")
     begin = partialmethod(_call, "begin")
-    over = partialmethod(_call, "over")
+    has_epoch_ended = partialmethod(_call, "has_epoch_ended")
     export_state = partialmethod(_call, "export_state")
     import_state = partialmethod(_call, "import_state")
 
@@ -486,7 +486,7 @@ class CrawlCluster:
         for home, target in sorted({pair for pairs in foreign for pair in map(tuple, pairs)}):
             self._join(parts, home, target)
         most = [(epoch, min(self._budget, count)) for count in self._count]
-        self.places = share(parts.call_all("offers", most), self._budget)
+        self.places = count_accepted_offers(parts.call_all("offers", most), self._budget)
         self.epoch += 1
         self._save()
         parts.call_all("begin", [(epoch, places) for places in self.places])
@@ -512,14 +512,14 @@ class CrawlCluster:
 
     def _await_end(self, parts: Parts) -> None:
         """Wait until an epoch of virtual time has ended in all parts."""
-        while self.given.virtual and not all(parts.call_all("over", [()] * self.parts)):
+        while self.given.virtual and not all(parts.call_all("has_epoch_ended", [()] * self.parts)):
             time.sleep(POLL)
 
     def _join(self, parts: Parts, home: str, target: str) -> None:
         """Assign two hosts to one part, and transfer the states of the sources that move."""
         old = self.hosts.part(home)
         moving = self.hosts.join(home, target)
-        logger.info("%s redirects to %s: one process asks both", home, target)
+        logger.info("%s redirects to %s: one process fetches both", home, target)
         if not moving or old is None:
             return
         names = [name for name in self._names if host_of(name) in moving]
@@ -538,7 +538,7 @@ class CrawlCluster:
         except (OSError, ValueError) as error:
             if self._version is None:
                 raise
-            logger.error("The list of sources stays as it was: %s", error)
+            logger.error("The list of sources is unchanged: %s", error)
             self._version = version
             return
         self._version = version
@@ -567,7 +567,7 @@ class CrawlCluster:
             "parts": self.parts,
             "epoch": self.epoch,
             "seconds": self.given.period,
-            "began": self.began + (0.0 if self.given.virtual else self._clock.ahead()),
+            "began": self.began + (0.0 if self.given.virtual else self._clock.compute_offset()),
             "places": self.places,
             "hosts": self.hosts.kept(),
         }

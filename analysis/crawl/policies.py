@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_number, check_positive, check_whole
-from analysis.crawl.feeds.listing import contradict, listing_window, mean_rate, time_to, weight_at
+from analysis.crawl.feeds.listing import (
+    counts_differ,
+    listing_window,
+    mean_rate,
+    time_to,
+    weight_at,
+)
 from analysis.crawl.frontier.frontier import TurnPolicy
 from analysis.crawl.frontier.state import DAY, NEVER, Outcome
 from analysis.display import brief
@@ -337,7 +343,7 @@ class ListingIndex(IndexPolicy):
         recent, time_recent = row[_Sum.RECENT], row[_Sum.TIME_RECENT]
         before, time_before = past + recent, time_past + time_recent
         rises = time_before > 0 and items * time_before > before * time
-        if rises and contradict(before, time_before, items, time, CHANGE):
+        if rises and counts_differ(before, time_before, items, time, CHANGE):
             past = time_past = recent = time_recent = 0.0
         recent, time_recent = recent + items, time_recent + time
         less = recent * time_past < past * time_recent
@@ -345,7 +351,7 @@ class ListingIndex(IndexPolicy):
         if (
             time_past > 0
             and (first or not less or time_recent >= PAUSE / self.seconds)
-            and contradict(past, time_past, recent, time_recent, deviations)
+            and counts_differ(past, time_past, recent, time_recent, deviations)
         ):
             past = time_past = 0.0
         if time_recent >= BLOCK / self.seconds:

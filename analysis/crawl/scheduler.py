@@ -25,7 +25,7 @@ Where the folder cannot be written (a full disk, a locked database) the crawl wa
 which nothing is settled or requested, and then stops.
 
 Pings bring fetches forward if a setting names where they come from (`analysis.crawl.signals`); a
-ping is looked at when the next epoch begins, and the fetches that it causes come first in that.
+ping is read when the next epoch begins, and the fetches that it causes come first in that.
 
 Epochs are counted by a clock that never jumps. Where the clock of the machine is set, dates of
 items follow it, and the epochs go on as they were.
@@ -168,7 +168,7 @@ class EpochScheduler(BaseScheduler):
         self._crawler.signals.connect(self._mend_exports, signals.spider_opened)
 
     def _mend_exports(self) -> None:
-        mend_exports(self._crawler)
+        truncate_exports(self._crawler)
 
     def _prepare(self) -> None:
         """Check the settings, read the list of sources, and restore the state."""
@@ -218,7 +218,7 @@ class EpochScheduler(BaseScheduler):
         if parsed.signals.callback and self._has_engine:
             from analysis.crawl.signals.server import Server  # after Scrapy's choice of a reactor
 
-            self._server = Server(self._signals.knows, self._signals.answer)
+            self._server = Server(self._signals.accepts_path, self._signals.answer)
             try:
                 self._server.listen(*parsed.signals.listen)
             except OSError as error:  # CannotListenError is one by its cause
@@ -325,11 +325,11 @@ class EpochScheduler(BaseScheduler):
 
     def wall_time(self) -> float:
         """Return the Unix time by the clock of the machine, or that of the epoch."""
-        return self.now() + (0.0 if self._given.virtual else self._clock.ahead())
+        return self.now() + (0.0 if self._given.virtual else self._clock.compute_offset())
 
     def _compare_clocks(self) -> None:
         """Warn if the clock of the machine has been set by more than an epoch."""
-        ahead = self._clock.ahead()
+        ahead = self._clock.compute_offset()
         if abs(ahead - self._ahead) > self._given.period:
             logger.warning(
                 "the clock was set %s by %.0f s: the epochs go on as before",
@@ -420,7 +420,7 @@ class EpochScheduler(BaseScheduler):
         try:
             names = self.store.asked_again()
         except sqlite3.Error as error:
-            logger.warning("what `ask` named is read at the next epoch: %s", error)
+            logger.warning("the requested URLs are read at the next epoch: %s", error)
             return
         for name in names:
             if name in self.frontier.number:
@@ -444,7 +444,7 @@ class EpochScheduler(BaseScheduler):
             new = self._frontier(read_sources(self._given.sources, self._given.needs_rates))
             new.restore(old.state())
         except (OSError, ValueError) as error:
-            logger.error("The list of sources stays as it was: %s", error)
+            logger.error("The list of sources is unchanged: %s", error)
             return
         new.pinged = old.pinged
         for source in old.late:
@@ -666,7 +666,7 @@ def flush_exports(crawler: Crawler) -> None:
             slot.file.flush()
 
 
-def mend_exports(crawler: Crawler) -> None:
+def truncate_exports(crawler: Crawler) -> None:
     """Cut off an incomplete last line, left by a kill, in files of ``FEEDS``.
 
     This concerns JSON Lines to which the crawl appends; the items are exported again.

@@ -133,7 +133,7 @@ def best_window(sources: Sources, price: float) -> Floats:
 
 
 def crawl_reward(sources: Sources, age: ArrayLike, price: float, fresh: bool = False) -> Floats:
-    """Return what a crawl is worth less the price of its pages, r(k) or R(k).
+    """Return the net value of a crawl, less the price of its pages: r(k) or R(k).
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def frozen_reward(
     fresh: bool = False,
     order: str = "freshest",
 ) -> Floats:
-    """Return R(k|q), what a crawl is worth that joins q pages, less the price of its pages.
+    """Return R(k|q), the net value of a crawl that joins q pages, less the price of its pages.
 
     Parameters
     ----------

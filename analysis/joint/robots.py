@@ -311,7 +311,7 @@ class RobotSystem:
         return policy_iteration(*self.problem, initial=self.rule(), tolerance=tolerance)
 
     def operation(self, policy: ArrayLike) -> Operation:
-        """Return what a policy does in the long run, from an empty queue and fresh sources.
+        """Return the long-run measures of a policy, from an empty queue and fresh sources.
 
         Parameters
         ----------

@@ -141,7 +141,7 @@ def whittle_index(arm: RestartArm, discount: float, *, method: str = "auto") -> 
         if method != "auto" and not ordered:
             raise ValueError(
                 f"method must not be {method!r} for this arm: its optimal policies are not "
-                f"thresholds ({_why_no_thresholds(natural)})"
+                f"thresholds ({_explain_missing_thresholds(natural)})"
             )
         if method == "ratio":
             return WhittleIndex(*_index_by_ratio(arm, discount), method)
@@ -154,7 +154,7 @@ def whittle_index(arm: RestartArm, discount: float, *, method: str = "auto") -> 
     return WhittleIndex(index, nested.elimination.residual, "elimination", note)
 
 
-def _why_no_thresholds(natural: Thresholds | None) -> str:
+def _explain_missing_thresholds(natural: Thresholds | None) -> str:
     """Say what goes wrong in state order."""
     if natural is None:
         return "with its first states passive it has several closed classes"

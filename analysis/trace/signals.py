@@ -25,7 +25,7 @@ from analysis.checks import (
     set_fields,
 )
 from analysis.display import brief
-from analysis.ephemeral.signals.model import each
+from analysis.ephemeral.signals.model import check_shares
 from analysis.ephemeral.signals.simulation import (
     ANNOUNCED,
     FALSE,
@@ -70,7 +70,8 @@ class Hub:
     @classmethod
     def of(cls, recall: ArrayLike, precision: ArrayLike, rate: Floats) -> Hub:
         """Return a hub of a recall and a precision, for sources of a rate of items an hour."""
-        r, p = each("recall", recall, rate.size), each("precision", precision, rate.size)
+        r = check_shares("recall", recall, rate.size)
+        p = check_shares("precision", precision, rate.size)
         if ((r > 0) & (p == 0)).any():
             raise ValueError("precision must be above 0 where items are announced, got 0")
         false = np.divide(r * rate * (1.0 - p), p, out=np.zeros_like(r), where=r > 0)

@@ -26,7 +26,7 @@ from analysis.robots.curve import (
     saturated_from,
 )
 from analysis.robots.curve.growth import largest_checked_fleet
-from analysis.robots.curve.statements import STATEMENTS, tally
+from analysis.robots.curve.statements import STATEMENTS, count_outcomes
 from analysis.robots.curve.values import (
     CurveValues,
     curve_line,
@@ -62,7 +62,10 @@ def count_statement_checks(number: int, others: int, seed: int) -> pd.DataFrame:
 
     Each optimum is checked at a weight and at both ends of its range.
     """
-    right, wrong = tally(draw_optima(seed, number)), tally(draw_other_curves(seed, others))
+    right, wrong = (
+        count_outcomes(draw_optima(seed, number)),
+        count_outcomes(draw_other_curves(seed, others)),
+    )
     table = pd.DataFrame(
         {
             "at optima": [right[name].cases for name in STATEMENTS],
@@ -109,7 +112,7 @@ def follow_shared_line() -> Shared:
         float(loss + gamma * starved)
         for gamma, (loss, starved) in zip(sequence.breakpoints, sequence.costs[1:], strict=True)
     ]
-    failing = tuple(name for name, count in tally(values).items() if count.failed)
+    failing = tuple(name for name, count in count_outcomes(values).items() if count.failed)
     return Shared(gains[last - 1], gains[last], failing, _to_float(values[-1].d(3, 0)))
 
 

@@ -451,7 +451,7 @@ def read_products(collation: Collation, folder: Path) -> dict[str, dict[str, Any
 
 
 def fill(page: Mapping[str, Any], collation: Collation, document: bool) -> dict[str, Any]:
-    """Return what a run changes in a page's text: its numbers, and sentences that are new.
+    """Return the numbers and the new sentences of a page's text.
 
     ``filled``: the numbers by the attribute ``data-value`` of their elements; ``sentences``: those
     that stand under conditions which the published run does not fulfil. The first is None if the

@@ -20,7 +20,7 @@ from analysis.crawl.cluster import (
     FetchingParts,
     Hosts,
     PartScheduler,
-    share,
+    count_accepted_offers,
 )
 from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.hosts import host_of
@@ -71,7 +71,7 @@ class Local:
         return made
 
     def call_one(self, part, method, *given):
-        if method == "over":
+        if method == "has_epoch_ended":
             self.fetch(part)
         return getattr(self.schedulers[part], method)(*given)
 
@@ -290,7 +290,7 @@ def test_offers_match_selection():
 def test_unstarted_part_is_lost():
     """Dask makes an actor again by itself, which must not crawl with the arguments of old."""
     with pytest.raises(OSError, match="not started"):
-        FetchingPart().over()
+        FetchingPart().has_epoch_ended()
 
 
 def test_places_go_to_the_largest_offers():
@@ -298,7 +298,7 @@ def test_places_go_to_the_largest_offers():
     for _ in range(50):
         offers = [np.sort(rng.integers(0, 9, rng.integers(0, 9)))[::-1] for _ in range(4)]
         budget = int(rng.integers(0, 30))
-        places = share(offers, budget)
+        places = count_accepted_offers(offers, budget)
         whole = np.sort(np.concatenate(offers))[::-1]
         assert sum(places) == min(budget, whole.size)
         taken = np.concatenate([some[:n] for some, n in zip(offers, places, strict=True)])

@@ -126,7 +126,7 @@ def test_unreadable_list_changes_nothing(tmp_path, clock, caplog):
     assert len(crawl_for(scheduler, clock, 48, answers())) == 4
     (tmp_path / "s.csv").write_text("name,url\na,ftp://127.0.0.1/\n")
     assert len(crawl_for(scheduler, clock, 48, answers())) == 4
-    assert caplog.text.count("The list of sources stays as it was") == 1
+    assert caplog.text.count("The list of sources is unchanged") == 1
     (tmp_path / "s.csv").unlink()
     assert len(crawl_for(scheduler, clock, 48, answers())) == 4
 

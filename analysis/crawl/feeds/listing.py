@@ -197,7 +197,7 @@ def time_to(age: float, memory: float) -> float:
     return age if memory == np.inf else float(-memory * np.expm1(-age / memory))
 
 
-def contradict(
+def counts_differ(
     items: float, time: float, later: float, time_later: float, deviations: float
 ) -> bool:
     """Return whether two counts differ too much to come from one rate, by their square roots."""

@@ -159,7 +159,7 @@ def _parse(text: str, *, recover: bool = False) -> Any:
 
 def _recovered(text: str, fault: str) -> Elements:
     """Return the elements of a feed that is not well formed, or has entities of its own."""
-    text, name = _mended(text)
+    text, name = _repair_root(text)
     try:
         return _elements(_parse(text), fault and f"not well formed: {fault}")
     except etree.XMLSyntaxError as error:
@@ -201,7 +201,7 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
     yield True, text[done:]
 
 
-def _mended(text: str) -> tuple[str, str]:
+def _repair_root(text: str) -> tuple[str, str]:
     """Return a text from the start of its root element to its end, mended, and the root's name."""
     pieces = list(_pieces(plain_text(text)))
     first = last = None
@@ -215,7 +215,7 @@ def _mended(text: str) -> tuple[str, str]:
             if match:
                 first, name, closing = position, match[1], f"</{match[1]}"
                 if match[0].endswith("/>"):
-                    return _mended_tags(match[0]), name
+                    return _repair_tags(match[0]), name
                 piece = piece[match.start() :]
                 pieces[position] = (True, piece)
         if first is not None and closing in piece:
@@ -242,7 +242,7 @@ def _mended(text: str) -> tuple[str, str]:
         return f"&amp;{reference}" if plain is None else escape(plain)
 
     mended = "".join(
-        _mended_tags(_AMPERSAND.sub(character, piece)) if markup else piece
+        _repair_tags(_AMPERSAND.sub(character, piece)) if markup else piece
         for markup, piece in pieces[first : last + 1]
         if markup or piece.startswith("<![")
     )
@@ -254,7 +254,7 @@ def _mended(text: str) -> tuple[str, str]:
     return f"{mended[:start]}{spaces}{mended[start:]}{closing}>", name
 
 
-def _mended_tags(piece: str) -> str:
+def _repair_tags(piece: str) -> str:
     """Return markup in which all tags have the form that XML asks for, and all else is text."""
     piece = _NO_TAG.sub("&lt;", piece.replace("]]>", "]]&gt;"))
     piece = _VOID.sub(lambda match: f"<{match[1]}{match[2]}/>" if match[1] else "", piece)

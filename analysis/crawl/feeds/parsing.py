@@ -168,7 +168,7 @@ def listing_of(reply: Reply) -> Listing:
         items=items,
         texts=lambda place: _text_of(nodes[place]),
         details=partial(_details, feed, facts, nodes, items, reply.url),
-        rest=_rest(facts),
+        rest=_read_ttl(facts),
         pauses=_pauses(feed.channel),
         fault=fault,
         hubs=_links(feed.channel, "hub", reply.url)[:MOST_HUBS],
@@ -323,7 +323,7 @@ def _enclosure(link: Any) -> dict[str, Any]:
     return {"url": link.get("href", ""), "type": link.get("type", ""), "length": length}
 
 
-def _rest(feed: Any) -> float:
+def _read_ttl(feed: Any) -> float:
     """Return the seconds that <ttl>, or the syndication module's update period, asks for."""
     minutes, frequency = _positive(feed.get("ttl")), _positive(feed.get("sy_updatefrequency"))
     period = _PERIODS.get(str(feed.get("sy_updateperiod", "")).strip().lower(), 0)

@@ -128,11 +128,11 @@ class FeedReader:
     def read(self, reply: Reply, memory: str) -> Reading:
         """Read a reply; arguments, result and errors are those of `read_feed`."""
         check_kind("reply", reply, Reply)
-        remembered = _kept(memory)
+        remembered = _read_memory(memory)
         if reply.status == 304:
             if not memory:
                 raise Unreadable("status 304 without a feed before it")
-            rest = _rest(remembered["rest"], remembered["pauses"], reply.time)
+            rest = _rest_seconds(remembered["rest"], remembered["pauses"], reply.time)
             return Reading(0.0, (), memory, rest, known=len(remembered["ids"]), aged=0.0)
         if not 200 <= reply.status < 300:
             raise Unreadable(f"status {reply.status}")
@@ -141,7 +141,7 @@ class FeedReader:
         names, notes = item_names(items, listing.texts)
         known_ids = set(remembered["ids"])
         unseen = [position for position, name in enumerate(names) if name not in known_ids]
-        alike = [_likeness(item) for item in items]
+        alike = [_content_key(item) for item in items]
         if known_ids and len(unseen) == len(items):
             before = set(remembered["alike"])
             unseen = [
@@ -190,7 +190,9 @@ class FeedReader:
             reward,
             new,
             memory if reply.pushed else text,
-            rest=_rest(listing.rest, [listing.pauses.hours, listing.pauses.days], reply.time),
+            rest=_rest_seconds(
+                listing.rest, [listing.pauses.hours, listing.pauses.days], reply.time
+            ),
             known=len(items) - len(unseen),
             ages=ages,
             aged=_aged(new_items, worth, reply.time) if ages or not unseen else None,
@@ -295,7 +297,7 @@ def _groups(names: Sequence[str]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _likeness(item: Item) -> str:
+def _content_key(item: Item) -> str:
     """Return what an item is known by without its id; empty if it says too little."""
     if item.published is None:
         return _hash(f"{item.title} {item.link}", 6) if item.title and item.link else ""
@@ -305,7 +307,7 @@ def _likeness(item: Item) -> str:
 def listed_names(memory: str) -> list[str]:
     """Return the names of the items that a source listed at its last reading, by its memory."""
     try:
-        fields = _kept(memory)
+        fields = _read_memory(memory)
     except ValueError:  # that of another reader
         return []
     names: list[str] = fields["ids"][: fields["listed"]]
@@ -314,7 +316,7 @@ def listed_names(memory: str) -> list[str]:
 
 def pushed_names(memory: str, count: int) -> list[str]:
     """Return the names of the last `count` items that a hub sent, by the memory after them."""
-    fields = _kept(memory)
+    fields = _read_memory(memory)
     names: list[str] = fields["ids"][fields["listed"] :][:count]
     return names
 
@@ -323,7 +325,7 @@ def _hash(text: str, size: int = 9) -> str:
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=size).hexdigest()
 
 
-def _rest(asked: float, pauses: Sequence[Sequence[int]], now: float | None) -> float:
+def _rest_seconds(asked: float, pauses: Sequence[Sequence[int]], now: float | None) -> float:
     """Return the seconds of rest that a feed asks for at a time."""
     hours, days = pauses
     paused = (
@@ -332,7 +334,7 @@ def _rest(asked: float, pauses: Sequence[Sequence[int]], now: float | None) -> f
     return max(asked, paused)
 
 
-def _kept(memory: str) -> dict[str, Any]:
+def _read_memory(memory: str) -> dict[str, Any]:
     """Parse a memory, which can be one that an earlier version wrote."""
     check_kind("memory", memory, str)
     fields: dict[str, Any] = {"ids": [], "rest": 0.0, "alike": [], "pauses": [[], []], "notes": []}

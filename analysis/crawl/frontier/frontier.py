@@ -92,12 +92,12 @@ class Places:
     age: Arms
     taken: list[int] = field(default_factory=list)
 
-    def among(self, arms: Arms) -> Arms:
+    def filter_available(self, arms: Arms) -> Arms:
         """Return the given sources that are free and whose host allows another fetch."""
         open_ = [i for i in arms[self.free[arms]].tolist() if self.room[self.host[i]] > 0]
         return np.array(open_, dtype=np.int64)
 
-    def hold(self, arms: Arms) -> bool:
+    def can_fetch_all(self, arms: Arms) -> bool:
         """Return whether the budget and the hosts allow a fetch of all given sources."""
         count: dict[str, int] = {}
         for i in arms.tolist():
@@ -145,8 +145,8 @@ def _take_in_order(places: Places, first: Callable[[int], Arms], few: int, many:
 
     If not all of them can be fetched, those of the first half are preferred.
     """
-    new = places.among(np.setdiff1d(first(many), first(few), assume_unique=True))
-    if many - few <= 1 or places.hold(new):
+    new = places.filter_available(np.setdiff1d(first(many), first(few), assume_unique=True))
+    if many - few <= 1 or places.can_fetch_all(new):
         places.take(new[np.argsort(-places.age[new], kind="stable")])
         return
     middle = (few + many) // 2

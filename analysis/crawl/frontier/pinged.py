@@ -254,7 +254,7 @@ class Trust:
         return source in self._waiting or source in self._delivered
 
     def ignored(self, hub: str) -> None:
-        """Count a ping that is not looked at."""
+        """Count an ignored ping."""
         counts = self._counts(hub)
         counts["pings"] += 1
         counts["ignored"] += 1

@@ -40,7 +40,7 @@ class _Request(http.Request):
         status = 0
         if method not in (b"GET", b"POST"):
             status = 405
-        elif not self.factory.knows(path.partition(b"?")[0].decode("latin-1")):
+        elif not self.factory.accepts_path(path.partition(b"?")[0].decode("latin-1")):
             status = 404
         elif length is None:
             status = 411
@@ -135,7 +135,7 @@ class Server(http.HTTPFactory):
 
     Parameters
     ----------
-    knows : callable
+    accepts_path : callable
         Whether a path is known.
     answer : callable
         Returns the answer to a request.
@@ -148,12 +148,12 @@ class Server(http.HTTPFactory):
 
     def __init__(
         self,
-        knows: Callable[[str], bool],
+        accepts_path: Callable[[str], bool],
         answer: Callable[[IncomingRequest], Answer],
         clock: Any = None,
     ) -> None:
         super().__init__(timeout=IDLE, reactor=clock)
-        self.knows, self.answer = knows, answer
+        self.accepts_path, self.answer = accepts_path, answer
         self.connections = self.refusals = 0
         self._port: Any = None
 

@@ -339,7 +339,7 @@ class Signals:
 
     # ------------------------------------------------------------------ requests of others
 
-    def knows(self, path: str) -> bool:
+    def accepts_path(self, path: str) -> bool:
         """Return whether requests to a path are read."""
         *_, before, last = ["", "", *path.split("/")]
         if before == "ping":
@@ -378,7 +378,7 @@ class Signals:
             return 410
         if not self.subscriptions.is_signed(subscription, headers.get("x-hub-signature", ""), body):
             logger.info(
-                "%s: something without the signature of the hub %s",
+                "%s: an unsigned request of the hub %s is refused",
                 subscription.source,
                 subscription.hub,
             )

@@ -47,7 +47,7 @@ from analysis.ephemeral.kernels import h, relative_index
 from analysis.ephemeral.relaxed import due_ages
 from analysis.ephemeral.scheduler.epoch import ROOM, choose
 from analysis.ephemeral.scheduler.state import LATEST, read_arrays, require, write_arrays
-from analysis.ephemeral.signals.model import each
+from analysis.ephemeral.signals.model import check_shares
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources
 from analysis.kernel_cache import njit
@@ -231,7 +231,7 @@ class PingedScheduler(_ContentScheduler):
         size = len(sources)
         self.epoch = 1
         self._last = np.zeros(size, np.int64)  # epochs of the last crawls
-        steady = sources.u_star * (1.0 - each("recall", recall, size))
+        steady = sources.u_star * (1.0 - check_shares("recall", recall, size))
         order = np.arange(size, dtype=np.int64)
         # A copy of the decays: kernels are compiled for arrays that can be written to.
         self._heap = DueHeap(
@@ -275,7 +275,7 @@ class PingedScheduler(_ContentScheduler):
             If there is no such source, or a number is out of range.
         """
         arms = self._check_numbers(numbers)
-        share = each("precision", precision, arms.size) if arms.size else np.empty(0)
+        share = check_shares("precision", precision, arms.size) if arms.size else np.empty(0)
         time = np.full(arms.size, float(self.epoch))
         if when is not None:
             stated = check_array("when", when, finite=False).ravel()
@@ -295,7 +295,7 @@ class PingedScheduler(_ContentScheduler):
         arms = self._check_numbers(numbers)
         if np.unique(arms).size < arms.size:
             raise ValueError(f"numbers must differ, got {numbers!r:.200}")
-        share = each("recall", recall, arms.size) if arms.size else np.empty(0)
+        share = check_shares("recall", recall, arms.size) if arms.size else np.empty(0)
         worth, steady = self._worth_of(arms), self._heap.steady
         # What silence was worth until now is worth the new share of it.
         before, after = steady[arms], self.sources.u_star[arms] * (1.0 - share)

@@ -96,7 +96,7 @@ def write_arrays(path: str | PathLike[str], arrays: dict[str, NDArray[Any]]) -> 
 
 
 def read_arrays(path: str | PathLike[str], check: Callable[[dict[str, NDArray[Any]]], T]) -> T:
-    """Return what `check` makes of the arrays of a file, if they are those that were written.
+    """Return the checked arrays of a file.
 
     ValueError, with the path, if the file was changed since, or `check` raises an error.
     """

@@ -76,8 +76,8 @@ class Signals:
 
     def __post_init__(self) -> None:
         check_kind("sources", self.sources, Sources)
-        recall = each("recall", self.recall, len(self.sources))
-        precision = each("precision", self.precision, len(self.sources))
+        recall = check_shares("recall", self.recall, len(self.sources))
+        precision = check_shares("precision", self.precision, len(self.sources))
         announced = self.sources.arrival_rate * recall > 0
         if (bad := announced & (precision == 0)).any():
             first_bad = int(np.argmax(bad))
@@ -256,7 +256,7 @@ class SignalBelief:
         return check_number("time", time, self.time, np.inf, high_open=True)
 
 
-def each(name: str, values: ArrayLike, size: int) -> Floats:
+def check_shares(name: str, values: ArrayLike, size: int) -> Floats:
     """Return shares in [0, 1], one for each of `size` sources."""
     array = check_array(name, values, 0, 1)
     if array.shape not in {(), (1,), (size,)}:

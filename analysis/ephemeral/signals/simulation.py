@@ -44,7 +44,7 @@ from analysis.checks import (
 )
 from analysis.ephemeral.kernels import h, mark_top, relative_index
 from analysis.ephemeral.signals.guarantees import check_pair
-from analysis.ephemeral.signals.model import Signals, each
+from analysis.ephemeral.signals.model import Signals, check_shares
 from analysis.ephemeral.sources import Sources
 from analysis.kernel_cache import njit
 
@@ -236,7 +236,10 @@ def play_signals(
         raise ValueError(f"hub must have shape ({size},), got {hub.shape}")
     for number in hub[(hub < -1) | (hub >= size)][:1].tolist():
         check_integer("hub", number, -1, size - 1)
-    recall, precision = each("recall", trust.recall, size), each("precision", trust.precision, size)
+    recall, precision = (
+        check_shares("recall", trust.recall, size),
+        check_shares("precision", trust.precision, size),
+    )
     hubs = max(int(hub.max()) + 1, 1)
     estimated_recall, level = np.zeros(hubs), precision.copy()
     reward, crawls = np.zeros(horizon), np.zeros(size, np.int64)

@@ -69,7 +69,7 @@ def average_value(decay: float, subsidy: float, state: ArrayLike) -> tuple[Float
     takes over. ValueError names the argument, its value and the allowed range.
     """
     subsidy = check_number("subsidy", subsidy, high=1, low_open=True, high_open=True)
-    content, wait = waits(decay, state)
+    content, wait = compute_waiting_times(decay, state)
     fresh = -np.expm1(-decay * (wait + 1.0))
     gain = float(((fresh + subsidy * wait) / (wait + 1.0)).max())
     value = ((subsidy - gain) * wait + content).max(axis=-1) - gain
@@ -161,7 +161,7 @@ def _discounted(
 ) -> tuple[Floats, Floats]:
     """Return the value function (8), and the wait before the first crawl (``inf`` for never)."""
     discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
-    content, wait = waits(decay, state)
+    content, wait = compute_waiting_times(decay, state)
     fresh = -np.expm1(-decay * (wait + 1.0))
     lost = -np.expm1(wait * np.log(discount))  # 1 - d^tau
     subsidies = subsidy * lost / (1.0 - discount)
@@ -173,7 +173,7 @@ def _discounted(
     return np.maximum(value, never), np.where(value > never, values.argmax(axis=-1), np.inf)
 
 
-def waits(decay: float, state: ArrayLike) -> tuple[Floats, Floats]:
+def compute_waiting_times(decay: float, state: ArrayLike) -> tuple[Floats, Floats]:
     """Return the content after waits of 0, 1, ... epochs up to its limit, and these waits."""
     decay = check_number("decay", decay, 1e-3, high_open=True)
     x = check_array("state", state, 0, 1)
@@ -223,7 +223,7 @@ def value_at_gain(decay: float, subsidy: float, gain: float, state: ArrayLike) -
     `decay` is mu T, at least 1e-3; the gain is more than the subsidy; states are from 0 to 1.
     ValueError names the argument, its value and the allowed range.
     """
-    content, wait = waits(decay, state)
+    content, wait = compute_waiting_times(decay, state)
     gain = check_number("gain", gain, subsidy, low_open=True)
     return ((subsidy - gain) * wait + content).max(axis=-1) - gain
 

@@ -250,7 +250,7 @@ class Count(NamedTuple):
     failed: int
 
 
-def tally(values: Iterable[CurveValues]) -> dict[str, Count]:
+def count_outcomes(values: Iterable[CurveValues]) -> dict[str, Count]:
     """Count the cases of each statement over many values."""
     counts = dict.fromkeys(STATEMENTS, Count(0, 0, 0))
     for x in values:

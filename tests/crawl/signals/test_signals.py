@@ -45,7 +45,7 @@ def opened(tmp_path, **more):
 
 
 def asks(crawl, path, method="GET", query="", body=b"", **headers):
-    assert crawl._signals.knows(path)
+    assert crawl._signals.accepts_path(path)
     return crawl._signals.answer(IncomingRequest(method, path, query, headers, body))
 
 
@@ -77,8 +77,8 @@ def test_senders_ping_by_token(crawl):
     assert asks(crawl, f"/ping/{TOKEN}", query=f"url={url}").status == 202
     assert counts(crawl)["pings"] == 1
     assert crawl._signals.trust.waits(url)
-    assert not crawl._signals.knows("/ping/other")
-    assert not crawl._signals.knows("/in")
+    assert not crawl._signals.accepts_path("/ping/other")
+    assert not crawl._signals.accepts_path("/in")
     body = json.dumps({"urlList": [url, "http://unknown.example/", "no address", "x" * 9999]})
     assert asks(crawl, f"/in/ping/{TOKEN}", "POST", body=body.encode()).status == 202
     assert (counts(crawl)["unknown"], counts(crawl)["ignored"]) == (3, 1)
@@ -153,7 +153,7 @@ def test_other_verifications_find_nothing(crawl):
     for query in ("", "hub.mode=subscribe", "hub.mode=subscribe&hub.topic=x&hub.challenge=y"):
         assert asks(crawl, path, query=query).status == 404
     assert asks(crawl, path, query="hub.challenge=" + "c" * 10_000).status == 414
-    assert not crawl._signals.knows("/in/" + "0" * 32)
+    assert not crawl._signals.accepts_path("/in/" + "0" * 32)
 
 
 @pytest.mark.parametrize("hub", ["ftp://h.example/", "http://u:p@h.example/", "http://[x/", "x",
@@ -182,7 +182,7 @@ def test_pings_survive_a_kill(crawl, tmp_path):
     assert again._signals.trust.waits(crawl.urls[1])
     kept = again._signals.subscriptions.by_source[crawl.urls[0]]
     assert kept.state is State.ACTIVE
-    assert again._signals.knows(path)
+    assert again._signals.accepts_path(path)
 
 
 def test_dated_page_pings_what_changed(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 
 from analysis.robots.curve import lossless_until, optimal_sequence, saturated_from
 from analysis.robots.curve.reduced import rational
-from analysis.robots.curve.statements import STATEMENTS, tally
+from analysis.robots.curve.statements import STATEMENTS, count_outcomes
 from analysis.robots.curve.values import (
     curve_line,
     draw_optima,
@@ -28,13 +28,13 @@ from book.robots.robots_curve import SHARED
 
 
 def _assert_all_hold(values):
-    found = tally(values)
+    found = count_outcomes(values)
     assert {name: count.failed for name, count in found.items() if count.failed} == {}
     assert all(count.assumed == count.cases > 0 for count in found.values()), found
 
 
 def _assert_all_follow(values, least):
-    found = tally(values)
+    found = count_outcomes(values)
     assert {name: count.failed for name, count in found.items() if count.failed} == {}
     assert min(count.assumed for count in found.values()) >= least, found
 
@@ -231,7 +231,7 @@ def _shared_at_breakpoints():
 
 
 def test_concave_rates_break_columns():
-    found = tally(list(_shared_at_breakpoints()))
+    found = count_outcomes(list(_shared_at_breakpoints()))
     assert {name for name, count in found.items() if count.failed} == {"Columns"}
     assert all(count.assumed == count.cases for count in found.values())
 
