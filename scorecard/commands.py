@@ -379,7 +379,8 @@ class SiteHandler(http.server.SimpleHTTPRequestHandler):
 
     def end_headers(self) -> None:
         """Add the policy of the site, or of the worker that recomputes pages, if it has one."""
-        is_worker = self.path.partition("?")[0] == "/recompute/worker.js"
+        path = getattr(self, "path", "")  # a request that cannot be read has none
+        is_worker = path.partition("?")[0] == "/recompute/worker.js"
         policy = Path(self.directory, bundle.WORKER_POLICY if is_worker else POLICY)
         if policy.is_file():
             self.send_header("Content-Security-Policy", policy.read_text(encoding="utf-8").strip())

@@ -622,7 +622,7 @@ def test_second_crawl_is_refused(tmp_path, clock):
 
 def test_unwritable_folder_is_refused(tmp_path, clock):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="JOBDIR must be a folder that can be written"):
+    with pytest.raises(ValueError, match="JOBDIR"):
         opened(tmp_path, ["http://127.0.0.1/"], JOBDIR=str(tmp_path / "file" / "state"))
 
 

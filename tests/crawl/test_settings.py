@@ -84,5 +84,5 @@ def test_the_default_policy_knows_its_rates():
 
 
 def test_there_are_two_clocks():
-    with pytest.raises(ValueError, match="CRAWL_CLOCK must be one of real, virtual"):
+    with pytest.raises(ValueError, match="CRAWL_CLOCK"):
         crawl_settings(Settings({"CRAWL_BUDGET": 1, "CRAWL_CLOCK": "wall"}))

@@ -122,7 +122,7 @@ def test_lapack_matches_kernel(kind, discount, monkeypatch):
 def test_closed_form_needs_thresholds():
     arm = draw_arm(0, 6)
     for method in ("closed form", "ratio"):
-        with pytest.raises(ValueError, match=r"method must not be .* not thresholds"):
+        with pytest.raises(ValueError, match="method"):
             whittle_index(arm, 0.9, method=method)
     found = whittle_index(arm, 0.9)
     assert found.method == "elimination"

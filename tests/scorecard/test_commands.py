@@ -504,6 +504,10 @@ def test_pages_come_with_policy(ask):
         assert headers["Content-Security-Policy"] == "default-src 'self'"
 
 
+def test_malformed_request_is_answered(ask):
+    assert ask("/a b")[0] == 400
+
+
 def test_links_within_the_folder_are_followed(ask, tmp_path):
     (tmp_path / "site/other.html").symlink_to(tmp_path / "site/part/page.html")
     assert ask("/other.html")[:2] == (200, b"page")

@@ -145,7 +145,7 @@ def test_a_figure_without_words_is_refused(start_run, name, text):
 )
 def test_a_malformed_id_is_refused(start_run, id):
     start_run()
-    with pytest.raises(ValueError, match="id must be lower-case words"):
+    with pytest.raises(ValueError, match=r"^id "):
         save(id=id)
 
 
@@ -203,7 +203,7 @@ def test_drawing_with_chance_refused(start_run):
 
 def test_finished_figure_refused(start_run):
     start_run()
-    with pytest.raises(TypeError, match="draw must be a function"):
+    with pytest.raises(TypeError, match="draw"):
         save_figure("page-curve", Figure(), "It rises.", "A line.")
 
 
@@ -427,7 +427,7 @@ def test_figures_tables_and_data_share_their_ids(start_run):
     save_rewards()
     with pytest.raises(ValueError, match="'page-rewards' is taken: another table"):
         save_figure("page-rewards", draw, "It falls.", "A line.")
-    with pytest.raises(ValueError, match="instances must be the id of data saved before"):
+    with pytest.raises(ValueError, match="instances"):
         save_figure("page-curve", draw, "It falls.", "A line.", instances="page-rewards")
     save_figure("page-curve", draw, "It falls.", "A line.", instances="page-instances")
     description = json.loads((folder / "figures/page-curve.json").read_text())

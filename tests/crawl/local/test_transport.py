@@ -95,7 +95,7 @@ def test_failed_crawl_raises(tmp_path):
     with FeedServer(site) as server:
         write_sources(tmp_path / "sources.csv", site.sources, server.urls())
         settings = some_settings(site, budget=99) | {"CRAWL_SOURCES": str(tmp_path / "sources.csv")}
-        with pytest.raises(RuntimeError, match=r"CRAWL_BUDGET must be an integer in \[1, 6\]"):
+        with pytest.raises(RuntimeError, match="CRAWL_BUDGET"):
             crawl_over_http([settings])
         with pytest.raises(TimeoutError, match=r"longer than 0\.1 s"):
             crawl_over_http([some_settings(site)], timeout=0.1)
