@@ -154,7 +154,7 @@ def _defining_modules(name: str) -> set[str]:
 
 @cache
 def _own_names(module: str) -> set[str]:
-    """Return the names that a module binds at its top level, also those that it imports."""
+    """Return the names that a module binds or reads anywhere, and those that it imports."""
     tree = ast.parse(source_file(module).read_text(encoding="utf-8"))
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for node in ast.walk(tree):

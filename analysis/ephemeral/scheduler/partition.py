@@ -10,10 +10,11 @@ If all crawls cost the same, in every epoch
 4. each part crawls, and answers with its marginal index, at which its quota was spent;
 5. the next lambda is the average of the marginal indices, weighted with the quotas.
 
-A part sends and receives four numbers an epoch, whatever the number of its sources; its list of
-crawls is sent on request. The budget holds in every epoch. The sources crawled in an epoch can
-differ from those of a single machine, since the marginal indices of the parts differ a little;
-over many epochs every source is crawled about as often, and the reward is the same.
+A part would send and receive four numbers an epoch, whatever the number of its sources; here all
+parts are in one process, and `cluster_plan` counts what several machines need. The budget holds in
+every epoch. The sources crawled in an epoch can differ from those of a single machine, since the
+marginal indices of the parts differ a little; over many epochs every source is crawled about as
+often, and the reward is the same.
 
 If costs differ, a share of the budget may be too small for the source of largest index, however
 often it is offered. The coordinator then searches for the index at which the total budget is spent:
@@ -122,39 +123,34 @@ class PartitionedScheduler:
             )
             for own in self.members
         ]  # fmt: skip
-        self._crawls: list[Crawl] = []
         self._claims = np.array([sources.cost[own].sum() for own in self.members])
         self._owed = np.zeros(count)
         self.quotas = np.zeros(count)
         self.subsidy = np.nan
 
-    def advance(self) -> None:
-        """Crawl on every machine without collecting the crawls."""
+    def crawl(self) -> Crawl:
+        """Crawl on every machine; return what was crawled, see `Scheduler.crawl`."""
         if not self.unit:
             self.quotas, self.subsidy = self._quotas_of_one()
-            self._crawl_parts(self.subsidy)
-            return
+            return self._crawl_parts(self.subsidy)
         if self.exchange and np.isfinite(self.subsidy):
             claims = np.array([part.demand(self.subsidy) for part in self.parts])
             if claims.sum() > 0:
                 self._claims = claims
         self.quotas = self._share(self._claims)
-        marginal = self._crawl_parts(0.0)
+        crawled = self._crawl_parts(0.0)
+        marginal = np.array([part.marginal_index for part in self.parts])
         spent = np.isfinite(marginal) & (marginal > 0) & (self.quotas > 0)
         if spent.any():
             self.subsidy = float(np.average(marginal[spent], weights=self.quotas[spent]))
+        return crawled
 
-    def crawl(self) -> Crawl:
-        """Crawl on every machine and collect what was crawled; see `Scheduler.crawl`."""
-        self.advance()
-        numbers = [own[chosen] for own, (chosen, _) in zip(self.members, self._crawls, strict=True)]
-        return np.concatenate(numbers), np.concatenate([rewards for _, rewards in self._crawls])
-
-    def _crawl_parts(self, floor: float) -> Floats:
-        """Let each part crawl with its quota, down to an index; return their marginal indices."""
+    def _crawl_parts(self, floor: float) -> Crawl:
+        """Let each part crawl with its quota, down to an index; return the crawls of all."""
         pairs = zip(self.parts, self.quotas.tolist(), strict=True)
-        self._crawls = [part.crawl(quota, floor=floor) for part, quota in pairs]
-        return np.array([part.marginal_index for part in self.parts])
+        crawls = [part.crawl(quota, floor=floor) for part, quota in pairs]
+        numbers = [own[chosen] for own, (chosen, _) in zip(self.members, crawls, strict=True)]
+        return np.concatenate(numbers), np.concatenate([rewards for _, rewards in crawls])
 
     def _share(self, claims: Floats) -> Floats:
         """Return the budget divided in proportion to the claims, in whole crawls of one cost.
